@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An exception port in a whole data path, packets of TCP and UDP with their checksums, and what
-// becomes of one from the wire and of one from the kernel.
+// An exception port in a whole data path, TCP and UDP packets with their checksums, and the fate of
+// a packet from the wire and of one from the kernel.
 #include "exception_world.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ void exception_world_open(struct world_setup s, uint32_t nb_allow)
 	s.exception = &exception_entry;
 	s.icmp_rate = 1000;
 	world_open(&world, &s);
-	exception_world_run(); // the gateways are asked for
+	exception_world_run(); // the gateways are resolved
 	while (softport_take(exception()->kernel, got, sizeof(got)) > 0)
 		;
 	assert_true(dp_exception(world.dp, 0, &before));

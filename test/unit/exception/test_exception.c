@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exception port of a whole data path: what reaches the kernel and what of the kernel's reaches
-// the wire, byte by byte; what does not, by its counter; bounds.
+// The exception port of a whole data path: packets that reach the kernel, packets of the kernel
+// that reach the wire, byte by byte; packets that do not, by their counters; limits.
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
@@ -9,7 +9,7 @@
 #include "control/stats.h"
 #include "worker.h"
 
-// --- what goes where ----------------------------------------------------------------------------
+// --- destinations -------------------------------------------------------------------------------
 
 static void tcp_both_ways(const struct world_setup *s, bool v6)
 {
@@ -31,7 +31,7 @@ static void tcp_both_ways(const struct world_setup *s, bool v6)
 	assert_int_equal(world_drops(&world), 0);
 	assert_int_equal(exception_world_counters().to_kernel[EXC_TCP], 2);
 	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], 1);
-	// no port that is allowed
+	// a port that is not allowed
 	p = packet_tcp(40000, 23, SYN);
 	p.vlan = s->vlan;
 	packet_up(p, false);
@@ -54,7 +54,7 @@ static void test_tcp(void **state)
 	tcp_both_ways(&exception_few, false);
 }
 
-// Answers of others' servers come in, connections from their ports do not.
+// Answers of other hosts' servers come in, connections from their ports do not.
 static void test_client(void **state)
 {
 	exception_world_open(exception_one, EXCEPTION_ALLOWED);
@@ -82,7 +82,7 @@ static void test_addresses(void **state)
 	struct packet p = packet_tcp(40000, 22, SYN);
 
 	exception_world_open(exception_one, EXCEPTION_ALLOWED);
-	p.dst = "10.99.0.2"; // not ours
+	p.dst = "10.99.0.2"; // not our address
 	packet_up(p, false);
 	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_NOT_FOR_US)), 1);
 	p.dst = "10.99.0.255";
@@ -96,7 +96,7 @@ static void test_addresses(void **state)
 	exception_world_close();
 }
 
-// What the data path receives itself is never the kernel's, whatever is allowed.
+// Packets that the data path itself receives never go to the kernel, whatever is allowed.
 static void test_udp(void **state)
 {
 	struct packet p = packet_tcp(40000, 161, 0);
@@ -116,7 +116,7 @@ static void test_udp(void **state)
 	p.proto = IPPROTO_UDP;
 	packet_up(p, false);
 	assert_int_equal(world_dropped(&world, DP_DROP_NO_LISTENER), 1);
-	p.dport = 50000; // relayed from
+	p.dport = 50000; // a relay port
 	packet_up(p, false);
 	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
 	packet_down(packet_back(p), false);
@@ -127,7 +127,7 @@ static void test_udp(void **state)
 	exception_world_close();
 }
 
-// The kernel is believed in what it is allowed to say, and in nothing else.
+// The kernel may send allowed packets, and nothing else.
 static void test_foreign(void **state)
 {
 	const struct packet good = packet_back(packet_tcp(40000, 22, ACK));
@@ -142,7 +142,7 @@ static void test_foreign(void **state)
 		p.src = not_ours[i];
 		packet_down(p, false);
 	}
-	// another MAC, a group's MAC of ours, a frame to ourselves
+	// another MAC, our MAC with the group bit, a frame to ourselves
 	len = packet_make(&good, frame);
 	frame[11] ^= 1;
 	assert_int_equal(exception_world_down(frame, len), 0);
@@ -151,7 +151,7 @@ static void test_foreign(void **state)
 	memcpy(frame, frame + 6, 6);
 	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
-	// to a group, cut short, another protocol, of another VLAN, a fragment
+	// to a group, truncated, another protocol, on another VLAN, a fragment
 	p = good;
 	p.dst = "224.0.0.5";
 	packet_down(p, false);
@@ -175,13 +175,13 @@ static void test_foreign(void **state)
 	p.vlan = 5;
 	assert_int_equal(exception_world_down(frame, packet_make(&p, frame)), 0);
 	foreign++;
-	// one with a priority, which is of none
+	// a frame with a priority tag, which belongs to no VLAN
 	len = packet_make(&p, frame);
 	store_be16(frame + 14, 0xe000);
 	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
 	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), foreign);
-	// an interface whose MTU somebody has raised
+	// an interface with an MTU that somebody has raised
 	p = good;
 	p.len = 1461;
 	packet_down(p, false);
@@ -206,7 +206,7 @@ static void neighbours(bool v6)
 	memcpy(from_us.dst, their_mac, 6);
 	memcpy(from_them.src, from_us.dst, 6);
 	memcpy(from_them.dst, from_us.src, 6);
-	// the kernel's question goes out, and the answer is for both
+	// the kernel's request leaves, and the answer reaches both
 	len = net_write_ask(frame, &from_us, &ours, &theirs, NULL);
 	assert_int_equal(exception_world_down(frame, len), len);
 	assert_memory_equal(got, frame, len);
@@ -215,7 +215,7 @@ static void neighbours(bool v6)
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 	assert_memory_equal(got, frame, len);
-	// others' question is answered once, by the data path, and told to the kernel
+	// another host's request is answered once, by the data path, and passed to the kernel
 	len = net_write_ask(frame, &from_them, &theirs, &ours, NULL);
 	world_inject(&world, 0, frame, len);
 	exception_world_run();
@@ -224,7 +224,8 @@ static void neighbours(bool v6)
 	len = net_write_answer(frame, &from_us, &ours, &theirs);
 	assert_int_equal(exception_world_down(frame, len), 0);
 	assert_int_equal(exception_world_counters().from_answered, 1);
-	// a question about others is nobody's; nor may the kernel ask in another's name
+	// a request about other hosts reaches neither; nor may the kernel ask in another host's
+	// name
 	len = net_write_ask(frame, &from_them, &theirs, &third_host, NULL);
 	world_inject(&world, 0, frame, len);
 	exception_world_run();
@@ -287,7 +288,7 @@ static void test_pings(void **state)
 	exception_world_close();
 }
 
-// An error about a datagram of ours to another's port.
+// An error about a datagram from our port `ours` to port `theirs`.
 static size_t unreachable(uint16_t ours, uint16_t theirs)
 {
 	uint8_t *icmp = frame + 34, *ip = icmp + 8;
@@ -309,7 +310,7 @@ static size_t unreachable(uint16_t ours, uint16_t theirs)
 	return 34 + 36;
 }
 
-// To the kernel when the datagram was its own, not when it was relayed.
+// To the kernel if the kernel sent the datagram, not if it was relayed.
 static void test_errors(void **state)
 {
 	exception_world_open(exception_one, EXCEPTION_ALLOWED);
@@ -327,7 +328,7 @@ static void test_errors(void **state)
 	exception_world_close();
 }
 
-// An ICMPv6 error of a neighbour to the port's link-local address, which is no address of the
+// An ICMPv6 error of a neighbour to the port's link-local address, which is not in the
 // configuration, about a UDP datagram from there. It stopped the server once.
 static size_t unreachable_link_local(uint16_t ours, uint16_t theirs)
 {
@@ -372,7 +373,7 @@ static void test_error_to_link_local(void **state)
 		assert_memory_equal(got, frame, len);
 	}
 	assert_int_equal(exception_world_counters().to_kernel[EXC_ICMP], RTE_DIM(about));
-	// a port that nothing allows
+	// a port that no rule allows
 	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
@@ -381,9 +382,10 @@ static void test_error_to_link_local(void **state)
 	exception_world_close();
 }
 
-// --- bounds -------------------------------------------------------------------------------------
+// --- limits -------------------------------------------------------------------------------------
 
-// A flood for a kernel that takes nothing: so much waits, the rest is dropped; ARP gets through.
+// A flood for a kernel that takes nothing: up to a limit packets wait, the rest is dropped; ARP
+// gets through.
 static void test_flood(void **state)
 {
 	const struct packet p = packet_tcp(40000, 22, SYN);
@@ -415,7 +417,7 @@ static void test_flood(void **state)
 		exception_world_counters().to_kernel[EXC_ARP], exception_entry.buffers / 4);
 	assert_int_equal(
 		world_dropped(&world, DP_DROP_EXC_RATE) - full, 100 - exception_entry.buffers / 4);
-	// once it takes them again there is room again
+	// once the kernel takes packets there is room again
 	exception_world_run();
 	for (unsigned int i = 0; i < exception_entry.buffers; i++)
 		assert_true(softport_take(exception()->kernel, got, sizeof(got)) > 0);
@@ -423,7 +425,7 @@ static void test_flood(void **state)
 	exception_world_close();
 }
 
-// Both ways no more than the rate, and what is for the wire waits where the kernel sees it.
+// Each direction is limited to the rate, and packets for the wire wait where the kernel sees them.
 static void test_rate(void **state)
 {
 	const struct packet in = packet_tcp(40000, 22, ACK), out = packet_back(in);
@@ -455,7 +457,7 @@ static void test_rate(void **state)
 	exception_world_close();
 }
 
-// A round sends no more of the kernel's than it says, however much there is.
+// A round sends no more of the kernel's packets than its budget, however many there are.
 static void test_budget(void **state)
 {
 	const struct packet p = packet_back(packet_tcp(40000, 22, ACK));
@@ -473,7 +475,7 @@ static void test_budget(void **state)
 	worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	stats_publish(w);
 	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], EXCEPTION_TAKE);
-	exception_world_close(); // with all that waits on the way
+	exception_world_close(); // with all packets that still wait
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exception port lets through, and how fast.
+// Packets that an exception port lets through, and at which rate.
 #include "bytes.h"
 #include "dp_world.h"
 #include "exception/exception.h"
@@ -61,13 +61,13 @@ static void test_ports(void **state)
 	assert_true(in(IPPROTO_TCP, 22, 40000, true));
 	assert_true(in(IPPROTO_TCP, 22, 40000, false));
 	assert_true(out(IPPROTO_TCP, 22, 40000));
-	// 179 is others': answers come in, connections do not
+	// 179 is a port of other hosts: answers come in, connections do not
 	assert_true(out(IPPROTO_TCP, 40000, 179));
 	assert_true(in(IPPROTO_TCP, 40000, 179, false));
 	assert_false(in(IPPROTO_TCP, 40000, 179, true));
 	assert_false(in(IPPROTO_TCP, 179, 40000, false));
 	assert_false(out(IPPROTO_TCP, 179, 40000));
-	// neither direction nor protocol is mistaken
+	// neither direction nor protocol is confused
 	assert_false(in(IPPROTO_TCP, 40000, 22, false));
 	assert_false(out(IPPROTO_TCP, 40000, 22));
 	assert_false(in(IPPROTO_UDP, 22, 40000, false));
@@ -77,19 +77,19 @@ static void test_ports(void **state)
 	assert_true(in(IPPROTO_UDP, 40000, 53, false));
 	assert_false(in(IPPROTO_UDP, 53, 40000, false));
 	assert_false(in(IPPROTO_TCP, 161, 40000, true));
-	// a listener's port on the listener's address alone
+	// a listener's port on the listener's address only
 	assert_true(in(IPPROTO_TCP, 5349, 40000, true));
 	assert_true(out(IPPROTO_TCP, 5349, 40000));
 	assert_false(in(IPPROTO_UDP, 5349, 40000, false));
-	assert_false(in(IPPROTO_TCP, 5350, 40000, true)); // of another port
+	assert_false(in(IPPROTO_TCP, 5350, 40000, true)); // another port
 	foreign = flow(IPPROTO_TCP, 5349, 40000);
 	foreign.ours.b[15]++;
 	assert_false(exception_rules_in(&rules, &foreign, true));
 	exception_rules_free(&rules);
 }
 
-// Who sends from the port of a server that the kernel asks reaches the ports that it asks from, and
-// none on which it serves; nor does the kernel ask from others.
+// Packets from the port of a server that the kernel uses reach the kernel's client ports, and none
+// on which it serves; nor does the kernel send from other ports.
 static void test_client_ports(void **state)
 {
 	static const struct conf_service allow[] = {{IPPROTO_UDP, true, 53},
@@ -141,7 +141,7 @@ static struct message message(bool is_v4, uint8_t type)
 		.bytes = {type}};
 }
 
-// An error about a packet of ours to one of theirs.
+// An error about a packet from our port to theirs.
 static struct message error(bool is_v4, uint8_t type, uint8_t proto, uint16_t ours, uint16_t theirs)
 {
 	struct message m = message(is_v4, type);
@@ -156,11 +156,11 @@ static struct message error(bool is_v4, uint8_t type, uint8_t proto, uint16_t ou
 	return m;
 }
 
-static struct exception_flow about; // that the last error was
+static struct exception_flow about; // flow of the last error
 
 static bool icmp_in(const struct message *m)
 {
-	// a copy of just that length, for the sanitizer to see what is read beyond
+	// a copy of exactly that length, so that the sanitizer finds reads beyond it
 	uint8_t *copy = malloc(m->f.payload_len);
 	bool verdict;
 
@@ -207,7 +207,7 @@ static void test_pings(void **state)
 	}
 }
 
-// RFC 1122 3.2.2, RFC 4443 2.4: an error goes to who sent the packet, known by what is quoted.
+// RFC 1122 3.2.2, RFC 4443 2.4: an error goes to the sender of the packet, recognized by the quote.
 static void test_errors(void **state)
 {
 	static const struct conf_service allow[] = {
@@ -215,14 +215,14 @@ static void test_errors(void **state)
 
 	make(allow, RTE_DIM(allow));
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
-		const uint8_t too_big = v4 ? 3 : 2; // of the first, code 4
+		const uint8_t too_big = v4 ? 3 : 2; // of the former, code 4
 		struct message m = error(v4, too_big, IPPROTO_TCP, 22, 40000);
 
 		assert_true(icmp_in(&m));
 		assert_int_equal(about.proto, IPPROTO_TCP);
 		assert_int_equal(about.our_port, 22);
 		assert_int_equal(about.their_port, 40000);
-		m.f.payload_len--; // too little to know the ports by
+		m.f.payload_len--; // too short to contain the ports
 		assert_false(icmp_in(&m));
 		for (uint16_t len = 8; len < m.f.payload_len; len++) {
 			struct message cut = m;
@@ -230,7 +230,7 @@ static void test_errors(void **state)
 			cut.f.payload_len = len;
 			assert_false(icmp_in(&cut));
 		}
-		m = error(v4, too_big, IPPROTO_TCP, 23, 40000); // none of the kernel's
+		m = error(v4, too_big, IPPROTO_TCP, 23, 40000); // not a flow of the kernel's
 		assert_false(icmp_in(&m));
 		m = error(v4, too_big, IPPROTO_UDP, 40000, 53);
 		assert_true(icmp_in(&m));
@@ -239,14 +239,14 @@ static void test_errors(void **state)
 		m = error(v4, too_big, 50, 22, 40000);
 		assert_false(icmp_in(&m));
 		m = error(v4, too_big, IPPROTO_TCP, 22, 40000);
-		m.bytes[8 + (v4 ? 15 : 23)] ^= 1; // of another host
+		m.bytes[8 + (v4 ? 15 : 23)] ^= 1; // about another host
 		assert_false(icmp_in(&m));
 		m = error(v4, too_big, IPPROTO_TCP, 22, 40000);
-		m.bytes[8] ^= 0x20; // of another version
+		m.bytes[8] ^= 0x20; // with another IP version
 		assert_false(icmp_in(&m));
 		m = error(v4, v4 ? 5 : 137, IPPROTO_TCP, 22, 40000); // a redirect
 		assert_false(icmp_in(&m));
-		// of a ping, which only the kernel would have sent where it may
+		// about an echo request, which only the kernel could have sent
 		m = error(v4, too_big, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, v4 ? 0x0800 : 0x8000, 0);
 		assert_false(icmp_in(&m));
 		rules.ping_out = true;
@@ -257,7 +257,7 @@ static void test_errors(void **state)
 	later.bytes[8 + 7] = 1; // a fragment without ports
 	assert_false(icmp_in(&later));
 	later = error(true, 3, IPPROTO_TCP, 22, 40000);
-	later.bytes[8] = 0x4f; // 60 bytes of header, of which 20 are there
+	later.bytes[8] = 0x4f; // 60 bytes of header, but only 20 are there
 	assert_false(icmp_in(&later));
 	later.bytes[8] = 0x41;
 	assert_false(icmp_in(&later));

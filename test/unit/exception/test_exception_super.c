@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames of TCP through the exception port: whole where the port takes them, cut where it
-// does not, none lost and every segment counted.
+// TCP super-frames through the exception port: whole where the port takes them, cut where it does
+// not, without loss and with every segment counted.
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
@@ -32,7 +32,7 @@ static struct rte_mbuf *super(struct port *port, const struct packet *like, unsi
 	return head;
 }
 
-// m is what was sent of p: whole, and what it stands for are the segments it should.
+// Asserts that m is a whole super-frame of n segments like p.
 static void is_whole(struct rte_mbuf *m, const struct packet *p, unsigned int n)
 {
 	struct rte_mbuf *cut[64];
@@ -74,7 +74,7 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	assert_int_equal(exception_world_counters().to_supers, 1);
 	assert_int_equal(exception_world_counters().to_super_frames, 40);
 	assert_int_equal(world_stats(&world).rx - rx, 40);
-	// and back, between two plain ones in this order
+	// and back, in this order between two plain frames
 	p = packet_back(p);
 	len = packet_make(&(struct packet){.src = p.src,
 				  .dst = p.dst,
@@ -135,7 +135,7 @@ static void test_super(void **state)
 	supers(&exception_one, &none);
 }
 
-// An interface that takes none is given the segments, in order.
+// An interface without super-frames gets the segments, in order.
 static void test_super_cut(void **state)
 {
 	struct packet p = packet_tcp(40000, 22, ACK);
@@ -155,7 +155,7 @@ static void test_super_cut(void **state)
 		assert_int_equal(load_be16(got + 12), 0x0800);
 	}
 	assert_int_equal(exception_world_counters().to_lost, 0);
-	// one that is full
+	// an interface that is full
 	p.vlan = exception_tagged.vlan;
 	softport_limit(exception()->kernel, 15);
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
@@ -165,7 +165,7 @@ static void test_super_cut(void **state)
 	exception_world_close();
 }
 
-// For nobody, of a wrong checksum, full of lies: all its segments are dropped and counted.
+// For no receiver, with a wrong checksum, or inconsistent: all segments are dropped and counted.
 static void test_super_dropped(void **state)
 {
 	struct packet p = packet_tcp(40000, 22, ACK);
@@ -189,7 +189,7 @@ static void test_super_dropped(void **state)
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
 	exception_world_run();
 	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_MARTIAN_SOURCE)), 40);
-	// of the kernel
+	// from the kernel
 	p = packet_back(packet_tcp(40000, 23, ACK));
 	softport_put_mbuf(exception()->kernel, 0, super(exception()->kernel, &p, 40));
 	exception_world_run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A running data path whose port has learned its addresses: leases and advertisements are renewed
-// by the kernel. And which of an interface's addresses an entry gets.
+// A running data path with a port that has learnt its addresses: the kernel renews leases and
+// advertisements. Also which of an interface's addresses an entry gets.
 #include "exception/learn_choose.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -35,7 +35,7 @@ static void assert_up(size_t len, bool arrives)
 		assert_memory_equal(got, frame, len);
 }
 
-// Unicast to the address that we have and to one that we do not have yet, and to everybody.
+// Unicast to the address that we have and to one that we do not have yet, and broadcast.
 static void answers_of_a_dhcp_server_reach_the_kernel(void **state)
 {
 	size_t len;
@@ -48,12 +48,12 @@ static void answers_of_a_dhcp_server_reach_the_kernel(void **state)
 	assert_up(len, true);
 	assert_int_equal(world_drops(&world), 0);
 	assert_int_equal(exception_world_counters().to_kernel[EXC_UDP], 3);
-	// for another host, and of no server
+	// to another host, and not from a server
 	len = make("10.99.0.254", 67, "10.99.0.9", 68);
 	frame[5] ^= 1;
 	assert_up(len, false);
 	assert_up(make("10.99.0.254", 66, "10.99.0.1", 68), false);
-	// in our own name
+	// with our own address as source
 	len = make("10.99.0.254", 67, "255.255.255.255", 68);
 	memcpy(frame, everybody, 6);
 	memcpy(frame + 6, world.dp->port[0].port->mac, 6);
@@ -103,7 +103,7 @@ static void the_kernel_asks_from_its_addresses_alone(void **state)
 	exception_world_close();
 }
 
-// A router advertisement to all nodes, of a size that has no meaning here.
+// A router advertisement to all nodes, with a length that does not matter here.
 static size_t advertisement(uint8_t type)
 {
 	size_t len = make("fe80::fe", 0, "ff02::1", 0);
@@ -128,7 +128,7 @@ static void router_advertisements_reach_the_kernel(void **state)
 	assert_up(advertisement(134), true);
 	assert_int_equal(exception_world_counters().to_kernel[EXC_ND], 1);
 	assert_up(advertisement(137), false); // a redirect
-	assert_up(advertisement(133), false); // a solicitation: we are no router
+	assert_up(advertisement(133), false); // a solicitation: we are not a router
 	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 2);
 	exception()->rules.learn.slaac = false;
 	assert_up(advertisement(134), false);
@@ -136,8 +136,8 @@ static void router_advertisements_reach_the_kernel(void **state)
 	exception_world_close();
 }
 
-// Whoever floods the link with advertisements takes the share of ARP and ND, as he could before,
-// and none of what is for connections.
+// A flood of advertisements takes the share of ARP and ND, as was possible before, and nothing from
+// connections.
 static void a_flood_of_advertisements_is_bounded(void **state)
 {
 	const uint32_t share = exception_entry.buffers / 4;
@@ -154,7 +154,7 @@ static void a_flood_of_advertisements_is_bounded(void **state)
 
 // --- choosing ------------------------------------------------------------------------------------
 
-#define STATIC 66 // entries of the file, the last two are words
+#define STATIC 66 // entries of the file, the last two are keywords
 
 static struct conf_address entries[STATIC + 2];
 static const struct conf_port port = {.addresses = entries, .nb_addresses = STATIC + 2};
@@ -208,7 +208,7 @@ static void the_first_address_that_is_not_the_files_is_taken(void **state)
 	assert_false(choice.is_there[0] || choice.is_there[1]);
 }
 
-// Routers at home advertise one of each: what is not the Internet's is a makeshift.
+// Home routers advertise both kinds: an address that is not global is only a substitute.
 static void a_unique_local_address_gives_way(void **state)
 {
 	begin();
@@ -225,7 +225,7 @@ static void a_unique_local_address_gives_way(void **state)
 	assert_first(false, "2001:db8::9", 64);
 }
 
-// Prefixes of anybody on the link become addresses, and newer ones come first.
+// Prefixes of any host on the link become addresses, and newer ones come first.
 static void no_number_of_others_hides_an_address_in_use(void **state)
 {
 	char text[32];
@@ -239,7 +239,7 @@ static void no_number_of_others_hides_an_address_in_use(void **state)
 	}
 	has_those_of_the_file();
 	assert_false(choice.is_there[0] || choice.is_there[1]);
-	has("2001:db8::9", 64, true); // deprecated is not lost
+	has("2001:db8::9", 64, true); // a deprecated address is still there
 	assert_true(choice.is_there[0]);
 	assert_false(choice.is_there[1]);
 	has("10.7.0.9", 112, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is carried between a device and the kernel's interfaces while there are no workers: one
-// interface behind the untagged network, and one behind VLAN 100.
+// Frames that are carried between a device and the kernel's interfaces while there are no workers:
+// one interface for the untagged network, and one for VLAN 100.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -58,7 +58,7 @@ static void close_ways(void)
 	world_close(&world);
 }
 
-// A datagram to a DHCP client, or of one. tag -1: none.
+// A datagram to a DHCP client, or from one. tag -1: no tag.
 static size_t dhcp(bool is_in, int tag)
 {
 	const struct endpoint src = world_endpoint("10.0.0.1", is_in ? 67 : 68);
@@ -87,7 +87,8 @@ static unsigned int carried(void)
 	return learn_carry(&device, now_ns);
 }
 
-// The kernel behind `to` gets a DHCP answer without a tag, the other one nothing; -1: nobody does.
+// Asserts that the kernel of this receiver gets a DHCP answer without a tag, and the other one
+// nothing; -1: neither gets it.
 static void assert_for(int receiver)
 {
 	uint8_t untagged[256];
@@ -118,7 +119,7 @@ static void a_frame_is_for_the_network_of_its_tag(void **state)
 		assert_for(-1);
 		softport_put(device.port, queue, frame, dhcp(true, 0));
 		assert_for(UNTAGGED);
-		m = softport_mbuf(device.port, frame, dhcp(true, -1)); // the NIC took it off
+		m = softport_mbuf(device.port, frame, dhcp(true, -1)); // the NIC stripped the tag
 		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 		m->vlan_tci = VLAN;
 		softport_put_mbuf(device.port, queue, m);
@@ -152,13 +153,13 @@ static void what_a_kernel_sends_gets_the_tag_of_its_network(void **state)
 		assert_memory_equal(got, frame, len);
 		assert_int_equal(carry[i].carried[1], 1);
 	}
-	softport_put(kernel[0], 0, frame, dhcp(true, -1)); // it is no server
+	softport_put(kernel[0], 0, frame, dhcp(true, -1)); // the kernel is not a server
 	assert_int_equal(carried(), 1);
 	assert_int_equal(softport_take(device.port, got, sizeof(got)), 0);
 	close_ways();
 }
 
-// Anybody on the link can send ARP without end. It is bounded, and takes nothing of DHCP's.
+// Any host on the link can send ARP without end. It is limited, and takes no room from DHCP.
 static void a_flood_of_arp_leaves_room_for_dhcp(void **state)
 {
 	unsigned int arps = 0, dhcps = 0;
@@ -182,13 +183,13 @@ static void a_flood_of_arp_leaves_room_for_dhcp(void **state)
 	close_ways();
 }
 
-// A bond has agreed on nothing yet: LACP speaks on every queue, as long as it takes.
+// A bond has not negotiated yet: LACP runs on every queue, as long as it takes.
 static void the_device_is_let_do_what_is_due(void **state)
 {
 	uint64_t before;
 
 	open_ways(true);
-	softport_use(device.port, 0); // no member carries anything
+	softport_use(device.port, 0); // no member carries traffic
 	before = softport_ticks(device.port);
 	for (unsigned int ms = 0; ms < 10; ms++) {
 		for (unsigned int round = 0; round < 3; round++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which frames bring an interface its addresses, by the ports and types of RFC 2131, 8415 and 4861.
+// Frames that bring an interface its addresses, by the ports and types of RFC 2131, 8415 and 4861.
 #include "bytes.h"
 #include "dp_world.h"
 #include "exception/learn_rules.h"
@@ -21,7 +21,7 @@ static size_t udp(const char *src, uint16_t sport, const char *dst, uint16_t dpo
 	return headers + 20u;
 }
 
-// An ICMPv6 message of a type, behind a hop-by-hop header if asked for.
+// An ICMPv6 message of a type, after a hop-by-hop header if asked for.
 static size_t icmp6(uint8_t type, bool alert)
 {
 	size_t len = udp("fe80::1", 0, "ff02::1", 0, 0);
@@ -44,7 +44,7 @@ static void dhcp_is_known_by_both_ports(void **state)
 	size_t len = udp("10.0.0.1", 67, "255.255.255.255", 68, 0);
 
 	assert_int_equal(IN(&both, len), LEARN_DHCP);
-	assert_int_equal(OUT(&both, len), LEARN_NONE); // the kernel is no server
+	assert_int_equal(OUT(&both, len), LEARN_NONE); // the kernel is not a server
 	len = udp("0.0.0.0", 68, "255.255.255.255", 67, 0);
 	assert_int_equal(OUT(&both, len), LEARN_DHCP);
 	assert_int_equal(IN(&both, len), LEARN_NONE); // nor does it serve
@@ -92,7 +92,7 @@ static void routers_and_neighbours_are_told_apart(void **state)
 	}
 }
 
-// A port that learns nothing gets nothing, one that learns IPv4 nothing of IPv6.
+// A port that learns nothing gets nothing, a port that learns IPv4 gets nothing of IPv6.
 static void families_are_apart(void **state)
 {
 	const struct learn_rules none = {.dhcp = false}, v4 = {.dhcp = true}, v6 = {.slaac = true};
@@ -120,9 +120,9 @@ static void fragments_and_short_frames_are_none(void **state)
 	data[NET_ETH_LEN + 6] = 0x20; // more fragments
 	assert_int_equal(IN(&both, len), LEARN_NONE);
 	data[NET_ETH_LEN + 6] = 0;
-	data[NET_ETH_LEN] = 0x4f; // options up to behind the frame
+	data[NET_ETH_LEN] = 0x4f; // options beyond the end of the frame
 	assert_int_equal(IN(&both, 60), LEARN_NONE);
-	data[NET_ETH_LEN] = 0x41; // no header has so few
+	data[NET_ETH_LEN] = 0x41; // no header is so short
 	assert_int_equal(IN(&both, len), LEARN_NONE);
 	for (size_t n = 0, whole = icmp6(134, true); n < whole; n++)
 		assert_int_equal(IN(&both, n), LEARN_NONE);
@@ -139,7 +139,7 @@ static void the_tag_is_that_of_the_port(void **state)
 	assert_int_equal(IN(&tagged, len), LEARN_NONE);
 	len = udp("10.0.0.1", 67, "255.255.255.255", 68, 0);
 	assert_int_equal(IN(&tagged, len), LEARN_NONE);
-	// the kernel's have none yet
+	// the kernel's messages have no tag yet
 	len = udp("0.0.0.0", 68, "255.255.255.255", 67, 0);
 	assert_int_equal(OUT(&tagged, len), LEARN_DHCP);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Internet checksum, whole and updated, against the examples of RFC 1071 and RFC 1624 and
-// against a slow one.
+// The Internet checksum, computed and updated, against the examples of RFC 1071 and RFC 1624 and
+// against a slow implementation.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +43,8 @@ static void test_fold(void **state)
 	assert_int_equal(csum_fold(0xfffeffff), 0xfffe);
 }
 
-// Every length at every alignment, from any sum, on data that carries much and on data that does
-// not; the result stays below 2^17.
+// Every length at every alignment, from any sum, on data with many carries and with few; the result
+// stays below 2^17.
 static void test_add_property(void **state)
 {
 	struct test_rand r = test_rand_start("csum");
@@ -107,7 +107,7 @@ static void test_udp_golden(void **state)
 	assert_int_equal(csum_udp(&src6, &dst6, udp6 + 54, 16), 0x15bf);
 }
 
-// The field's old content does not matter, and a sum that comes to zero is sent as 0xffff.
+// The old content of the field does not matter, and a sum of zero is sent as 0xffff.
 static void test_udp_zero(void **state)
 {
 	struct addr src = addr_from_v4(udp4 + 26), dst = addr_from_v4(udp4 + 30);
@@ -116,12 +116,12 @@ static void test_udp_zero(void **state)
 
 	store_be16(udp + 6, 0x5555);
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), checksum);
-	store_be16(udp + 8, checksum); // all words together: 0xffff
+	store_be16(udp + 8, checksum); // sum of all words: 0xffff
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), 0xffff);
 }
 
-// What the relay does: addresses and ports change, the payload does not. The updated checksum is
-// the one a full computation gives, and a corrupted payload stays corrupted.
+// The relay changes addresses and ports but not the payload. The updated checksum equals a full
+// computation, and a corrupted payload stays corrupted.
 static void test_update_property(void **state)
 {
 	struct test_rand r = test_rand_start("update");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading and writing fragments, against frames that a program makes which shares nothing with ours
-// (ip_pieces.c), and by the rules of RFC 791, RFC 1858, RFC 7112 and RFC 8200.
+// Parsing and writing fragments, against frames of an independent implementation (ip_pieces.c), and
+// by the rules of RFC 791, RFC 1858, RFC 7112 and RFC 8200.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void reads(void **state)
 	}
 }
 
-// One fragment and what is to be said about it.
+// Asserts the result for one fragment.
 static void verdict(bool is_v4, uint32_t off, uint32_t len, bool more, enum net_drop want)
 {
 	static uint8_t l4[70000];
@@ -120,12 +120,12 @@ static void refuses(void **state)
 	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++) {
 		const uint32_t most = is_v4 ? 65515 : 65535;
 
-		verdict(is_v4, 0, 8, true, NET_OK); // RFC 1858: all of the UDP header
-		verdict(is_v4, 0, 4, true, NET_DROP_FRAGMENT_MALFORMED); // and not half of it
+		verdict(is_v4, 0, 8, true, NET_OK); // RFC 1858: the complete UDP header
+		verdict(is_v4, 0, 4, true, NET_DROP_FRAGMENT_MALFORMED); // not half of it
 		verdict(is_v4, 8, 1, false, NET_OK);
 		verdict(is_v4, 8, 0, false, NET_DROP_FRAGMENT_MALFORMED);
 		verdict(is_v4, 0, 0, true, NET_DROP_FRAGMENT_MALFORMED);
-		verdict(is_v4, 0, 12, true, NET_DROP_FRAGMENT_MALFORMED); // no multiple of 8
+		verdict(is_v4, 0, 12, true, NET_DROP_FRAGMENT_MALFORMED); // not a multiple of 8
 		verdict(is_v4, 8, 7, true, NET_DROP_FRAGMENT_MALFORMED);
 		// RFC 791, 8200: no packet is longer than 65,535 bytes
 		verdict(is_v4, most / 8 * 8, most % 8, false, NET_OK);
@@ -134,7 +134,7 @@ static void refuses(void **state)
 	}
 }
 
-// Nothing but UDP; and neither martians nor damaged headers become fragments.
+// Only UDP; neither martians nor packets with damaged headers become fragments.
 static void others(void **state)
 {
 	struct net_fragment p;
@@ -154,7 +154,7 @@ static void others(void **state)
 		ip_pieces_cut(&pieces, &sent, macs, 1500);
 		assert_int_equal(
 			net_frame_parse(frame, pieces.len[0], &rx, &f), NET_DROP_MARTIAN_SOURCE);
-		frame[0] = 0xff; // to a group
+		frame[0] = 0xff; // to a group MAC
 		assert_int_equal(
 			net_frame_parse(frame, pieces.len[0], &rx, &f), NET_DROP_MARTIAN_SOURCE);
 		make(is_v4, 4000);
@@ -167,8 +167,8 @@ static void others(void **state)
 	}
 }
 
-// A frame whose fragments a host puts together to what it was; none is longer than the MTU, and
-// over IPv6 none is longer than 1280 (RFC 8656 section 13.2).
+// A host reassembles the fragments to the original; no fragment is longer than the MTU, and over
+// IPv6 none is longer than 1280 (RFC 8656 section 13.2).
 static void writes(void **state)
 {
 	static uint8_t frame[66000], out[1600];
@@ -196,7 +196,7 @@ static void writes(void **state)
 			c.len = (uint16_t)(c.more ? room : total - off);
 			len = net_fragment_write(out, frame, 14, &c);
 			assert_in_range(len, 0, 14u + (is_v4 ? mtu : 1280));
-			if (c.more) // and no more of them than needed
+			if (c.more) // and no more fragments than needed
 				assert_in_range(14u + (is_v4 ? mtu : 1280) - len, 0, 7);
 			assert_memory_equal(out, macs, 12);
 			done = ip_assembly_put(&assembly, out, len, &got);
@@ -226,7 +226,7 @@ static void new_key(bool is_v4)
 	make(is_v4, 0);
 }
 
-// RFC 6864: none comes back before all others, wherever one begins.
+// RFC 6864: no identification is repeated before all others were used, from any starting point.
 static void ids_are_a_permutation(void **state)
 {
 	static uint8_t seen[65536];
@@ -253,7 +253,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// 128 pairs of 2^20 random numbers of 32 bits would be equal.
+// 128 pairs of 2^20 random 32-bit numbers would be equal.
 static void ids_of_v6_do_not_come_back(void **state)
 {
 	static uint32_t ids[1 << 20];
@@ -267,8 +267,8 @@ static void ids_of_v6_do_not_come_back(void **state)
 	assert_true(ids[COUNT(ids) - 1] > 0xff000000 && ids[0] < 0x01000000);
 }
 
-// How often the commonest difference occurs of 65,536. By chance each of 65,536 differences is
-// there once, and hardly one ten times.
+// How often the most frequent of 65,536 differences occurs. By chance each of 65,536 values occurs
+// once, and hardly any of them ten times.
 static unsigned int commonest(const uint16_t *difference)
 {
 	static uint16_t times[65536];
@@ -282,7 +282,7 @@ static unsigned int commonest(const uint16_t *difference)
 	return most;
 }
 
-// Neither the last identifications nor those of another pair or key at the same time tell one.
+// An identification cannot be predicted from the last ones, nor from those of another pair or key.
 static void ids_tell_nothing_of_each_other(void **state)
 {
 	static uint16_t step[65536], two[65536], next_dst[65536], swapped[65536], keyed[65536];
@@ -306,7 +306,7 @@ static void ids_tell_nothing_of_each_other(void **state)
 			keyed[n] = (uint16_t)(net_fragment_id(&last, src, dst, n) - id);
 		}
 		assert_in_range(commonest(step), 5, 16);
-		assert_in_range(commonest(two), 5, 24); // n and n + 1 may be each other's
+		assert_in_range(commonest(two), 5, 24); // n and n + 1 may belong to each other
 		assert_in_range(commonest(next_dst), 5, 16);
 		assert_in_range(commonest(swapped), 5, 16);
 		assert_in_range(commonest(keyed), 5, 16);

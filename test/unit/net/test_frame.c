@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of UDP read and written: Ethernet, VLAN, both families, extension headers, lengths and
-// checksums; nothing that is mutated reads beyond its end.
+// Parsing and writing UDP frames: Ethernet, VLAN, both families, extension headers, lengths and
+// checksums; parsing a mutated frame never reads beyond its end.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 static const struct net_rx rx_plain = {.mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a}};
 
-// Parses a copy of exactly len bytes, so that the sanitizer sees each byte read too many.
+// Parses a copy of exactly len bytes, so that the sanitizer finds each read beyond them.
 static enum net_drop parse(
 	const uint8_t *frame, size_t len, const struct net_rx *rx, struct net_frame *f)
 {
@@ -52,7 +52,7 @@ static void test_names(void **state)
 	assert_string_equal(net_drop_name(NET_DROP_PORT_ZERO), "port-zero");
 }
 
-// TCP is parsed where somebody is to have it, as far as it takes to know who.
+// TCP is parsed if the caller wants TCP, only as far as needed to find its receiver.
 static void test_tcp(void **state)
 {
 	static const struct {
@@ -62,7 +62,7 @@ static void test_tcp(void **state)
 	} cases[] = {
 		{0x50, 40000, 22, 20, NET_OK},
 		{0x80, 40000, 22, 40, NET_OK}, // options
-		{0xa0, 40000, 22, 40, NET_OK}, // and nothing else
+		{0xa0, 40000, 22, 40, NET_OK}, // and no payload
 		{0xb0, 40000, 22, 40, NET_DROP_SHORT},
 		{0x40, 40000, 22, 40, NET_DROP_SHORT},
 		{0x50, 40000, 22, 19, NET_DROP_SHORT},
@@ -163,7 +163,7 @@ static void test_vlan(void **state)
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 	rx.vlan = 0;
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_OK);
-	store_be16(frame + 16, 0x8100); // a tag in a tag
+	store_be16(frame + 16, 0x8100); // a second tag
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 	store_be16(frame + 12, 0x88a8);
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
@@ -177,12 +177,12 @@ static void test_link(void **state)
 	memcpy(frame, udp4, sizeof(frame));
 	frame[5] ^= 1;
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_NOT_FOR_US);
-	frame[0] |= 1; // a group, but the IP address is one host's: RFC 1122 section 3.3.6
+	frame[0] |= 1; // group MAC, unicast IP: RFC 1122 section 3.3.6
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_DESTINATION);
 	memcpy(frame, udp4, sizeof(frame));
-	memcpy(frame + 6, mac_a, 6); // our own frame back
+	memcpy(frame + 6, mac_a, 6); // our own frame, returned
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
-	frame[6] = 0x03; // a group as source
+	frame[6] = 0x03; // a group MAC as source
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
 	memcpy(frame, udp4, sizeof(frame));
 	store_be16(frame + 12, 0x88cc); // LLDP
@@ -193,7 +193,7 @@ static void test_link(void **state)
 	assert_true(f.l2_multicast);
 }
 
-// Rows: change bytes of the frame, make the checksums right again, see the reason.
+// Each row changes bytes of the frame, corrects the checksums, and expects the reason.
 struct row {
 	uint8_t off, len;
 	uint8_t bytes[16];
@@ -260,7 +260,7 @@ static void test_rows4(void **state)
 		{36, 2, {0, 0}, NET_DROP_PORT_ZERO},
 		{34, 4, {0, 1, 0, 1}, NET_OK},
 		{38, 2, {0x00, 0x0e}, NET_DROP_UDP_LENGTH},
-		{38, 2, {0x00, 0x0c}, NET_DROP_UDP_LENGTH}, // bytes behind UDP inside IP
+		{38, 2, {0x00, 0x0c}, NET_DROP_UDP_LENGTH}, // bytes after UDP inside IP
 		{38, 2, {0x00, 0x07}, NET_DROP_UDP_LENGTH},
 		{38, 2, {0x00, 0x00}, NET_DROP_UDP_LENGTH},
 	};
@@ -283,10 +283,10 @@ static void test_rows6(void **state)
 		{22, 16, {0}, NET_DROP_MARTIAN_SOURCE},
 		{22, 16, {[15] = 1}, NET_DROP_MARTIAN_SOURCE},
 		{22, 16, {[15] = 2}, NET_OK},
-		{30, 8, {0}, NET_OK}, // all zeros behind the /64
+		{30, 8, {0}, NET_OK}, // all zeros after the /64
 		{22, 16, {[10] = 0xff, 0xff, 192, 0, 2, 1}, NET_DROP_MARTIAN_SOURCE},
 		{22, 2, {0xff, 0x02}, NET_DROP_MARTIAN_SOURCE},
-		{22, 2, {0xfe, 0x80}, NET_DROP_MARTIAN_SOURCE}, // link-local speaks no UDP to us
+		{22, 2, {0xfe, 0x80}, NET_DROP_MARTIAN_SOURCE}, // no UDP from link-local addresses
 		{22, 2, {0xfe, 0xbf}, NET_DROP_MARTIAN_SOURCE},
 		{22, 2, {0xfe, 0xc0}, NET_OK},
 		{22, 16, {0x20, 0x01, 0x0d, 0xb8, 0, 1, [15] = 1}, NET_DROP_MARTIAN_SOURCE},
@@ -420,8 +420,8 @@ static void test_extension_bytes(void **state)
 	assert_int_equal(parse_ext(60, ext, 264, 17), NET_DROP_IP_HEADER);
 }
 
-// The last byte of a packet is an option without its length: nothing behind it is read, where there
-// is no memory at all.
+// The last byte of a packet is an option without its length: nothing after it is read, where no
+// memory is mapped.
 static void test_extension_end(void **state)
 {
 	static const uint8_t ext[] = {59, 0, 1, 3, 0, 0, 0, 1}; // PadN of 3, one byte of another
@@ -441,7 +441,7 @@ static void test_extension_end(void **state)
 	munmap(mem, 2 * page);
 }
 
-// Neighbour discovery goes to groups and comes from :: and fe80::/10; UDP does neither.
+// Neighbour discovery uses group addresses and comes from :: and fe80::/10; UDP does neither.
 static void test_icmp6_addrs(void **state)
 {
 	uint8_t frame[sizeof(nd_solicit)];
@@ -493,8 +493,8 @@ static void test_lengths(void **state)
 	}
 }
 
-// One flipped bit from the IP header on is always noticed, except where no checksum looks: IPv6
-// traffic class, flow label and hop limit.
+// One flipped bit from the IP header on is always detected, except where no checksum covers it:
+// IPv6 traffic class, flow label and hop limit.
 static void test_bit_flips(void **state)
 {
 	for (size_t g = 0; g < COUNT(goldens); g++) {
@@ -514,8 +514,8 @@ static void test_bit_flips(void **state)
 	}
 }
 
-// Random damage, checksums trusted so that it reaches everything behind them: no read outside the
-// frame (the sanitizer looks), and what is accepted lies inside it.
+// Random damage, with trusted checksums so that it reaches everything after them: no read outside
+// the frame (the sanitizer checks), and an accepted payload lies inside it.
 static void test_mutations(void **state)
 {
 	struct test_rand r = test_rand_start("mutations");
@@ -577,7 +577,7 @@ static void test_write_golden(void **state)
 	assert_memory_equal(payload - 62, udp6, sizeof(udp6));
 }
 
-// What is written is read back as it was meant.
+// A written frame is read back with equal fields.
 static void test_round_trip(void **state)
 {
 	struct test_rand r = test_rand_start("round trip");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pings: which are answered, and their replies byte by byte with the right checksum.
+// Echo requests: which are answered, and the replies byte by byte with the correct checksum.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void test_golden(void **state)
 	assert_memory_equal(frame, reply6, sizeof(reply6));
 }
 
-// Replies, errors, other kinds and other codes are not answered.
+// Replies, errors, other types and other codes are not answered.
 static void test_not_a_request(void **state)
 {
 	uint8_t frame[128];
@@ -61,7 +61,7 @@ static void test_not_a_request(void **state)
 	frames_fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
 	refused(frame, sizeof(echo4));
 	frame[35] = 0;
-	frame[34] = 128; // the number of the other family
+	frame[34] = 128; // the type of the other family
 	frames_fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
 	refused(frame, sizeof(echo4));
 	memcpy(frame, echo6, sizeof(echo6));
@@ -84,15 +84,15 @@ static void test_groups(void **state)
 	frame[53] = 1;
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
-	memcpy(frame, mac_a, 6); // the group by IP alone
+	memcpy(frame, mac_a, 6); // a group by its IP address alone
 	refused(frame, sizeof(echo6));
-	memcpy(frame, echo6, sizeof(echo6)); // nobody to answer to
+	memcpy(frame, echo6, sizeof(echo6)); // no address to answer to
 	memset(frame + 22, 0, 16);
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
 }
 
-// Extension headers would travel back with the reply.
+// Extension headers would return with the reply.
 static void test_extension(void **state)
 {
 	uint8_t frame[128];
@@ -105,7 +105,7 @@ static void test_extension(void **state)
 	refused(frame, sizeof(echo6) + 8);
 }
 
-// The checksum of the reply whatever the length and content, the all-zero message included.
+// The checksum of the reply for any length and content, including the all-zero message.
 static void test_checksums(void **state)
 {
 	for (size_t len = 8; len < 64; len++) {

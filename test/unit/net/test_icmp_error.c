@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors about UDP datagrams, by the figures of RFC 792, RFC 1191 section 4 and RFC 4443
+// ICMP errors about UDP datagrams, by the layouts of RFC 792, RFC 1191 section 4 and RFC 4443
 // section 3.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "frames.h"
 #include "icmp_error.h"
 
-// Fragmentation needed, MTU 1400: quotes 10.99.0.1:50000 > 192.0.2.9:7000, 1000 bytes, of which 8
-// of UDP are quoted.
+// Fragmentation needed, MTU 1400: quotes 10.99.0.1:50000 > 192.0.2.9:7000, 1000 bytes, including 8
+// bytes of UDP.
 static const uint8_t too_big4[36] = {3, 4, 0, 0, 0, 0, 0x05, 0x78, //
 	0x45, 0, 0x03, 0xe8, 0x12, 0x34, 0x40, 0, 61, 17, 0, 0, 10, 99, 0, 1, 192, 0, 2, 9, //
 	0xc3, 0x50, 0x1b, 0x58, 0x03, 0xd4, 0xbe, 0xef};
@@ -26,7 +26,7 @@ static const uint8_t too_big6[56] = {2, 0, 0, 0, 0, 0, 0x05, 0x00, //
 
 static struct net_icmp_error got;
 
-// Parses a message in a block of exactly its length, so that a sanitizer sees what is read.
+// Parses a message in a block of exactly its length, so that a sanitizer finds reads beyond it.
 static bool parse(const uint8_t *icmp, size_t len, bool is_v4)
 {
 	const struct net_frame f = {
@@ -70,7 +70,7 @@ static void the_quoted_datagram_is_read(void **state)
 	assert_true(got.too_big);
 }
 
-// Types 3 and 11, and 1, 2 and 3 (RFC 8656 section 11.5); the field that is an MTU in one of them
+// Types 3 and 11, and 1, 2 and 3 (RFC 8656 section 11.5); the field that holds the MTU in one type
 // is unused, or a pointer, in the others.
 static void only_five_types_count(void **state)
 {
@@ -109,7 +109,7 @@ static void what_is_shorter_is_refused(void **state)
 		assert_false(parse(too_big6, len, false));
 }
 
-// One byte of the quote that makes it none of ours.
+// One changed byte of the quote, so that we cannot have sent the packet.
 static void what_we_cannot_have_sent_is_refused(void **state)
 {
 	static const struct {
@@ -119,15 +119,15 @@ static void what_we_cannot_have_sent_is_refused(void **state)
 			{8, 0x46}, // options
 			{8, 0x44}, // a header of 16 bytes
 			{8, 0x65}, // another version
-			{10, 0}, // 232 bytes, of which UDP says 980
+			{10, 0}, // 232 bytes, but UDP claims 980
 			{14, 0x41}, // not the first fragment
 			{15, 1}, {17, 6}, // TCP
-			{33, 0xd3}, // UDP shorter than IP says
+			{33, 0xd3}, // UDP shorter than IP claims
 			{33, 0xd5}, // and longer
 		},
 	  v6[] = {
 		  {8, 0x40},
-		  {13, 0xe7}, // one byte less than UDP says
+		  {13, 0xe7}, // one byte less than UDP claims
 		  {14, 0}, // hop-by-hop options
 		  {14, 58},
 		  {53, 0xe7},
@@ -157,7 +157,7 @@ static void what_we_cannot_have_sent_is_refused(void **state)
 	assert_true(parse(icmp, sizeof(too_big4), true));
 }
 
-// IPv4-mapped addresses would pass for IPv4 ones.
+// IPv4-mapped addresses would be mistaken for IPv4 ones.
 static void mapped_addresses_are_refused(void **state)
 {
 	uint8_t icmp[56];
@@ -171,14 +171,14 @@ static void mapped_addresses_are_refused(void **state)
 	}
 }
 
-// The first of several: UDP counts them all, IP the first alone.
+// The first of several fragments: UDP counts the bytes of all, IP only those of the first.
 static void first_fragments_are_taken(void **state)
 {
 	uint8_t icmp[64];
 
 	memcpy(icmp, too_big4, sizeof(too_big4));
 	icmp[14] = 0x20;
-	assert_false(parse(icmp, sizeof(too_big4), true)); // whole, for all that UDP says
+	assert_false(parse(icmp, sizeof(too_big4), true)); // UDP claims a whole datagram
 	store_be16(icmp + 32, 1500);
 	assert_true(parse(icmp, sizeof(too_big4), true));
 	assert_int_equal(got.len, 1000);
@@ -194,7 +194,7 @@ static void first_fragments_are_taken(void **state)
 	icmp[50] = 1; // its offset
 	assert_false(parse(icmp, sizeof(icmp), false));
 	icmp[50] = 0;
-	icmp[51] = 0; // atomic: all of it
+	icmp[51] = 0; // atomic: the whole datagram
 	assert_false(parse(icmp, sizeof(icmp), false));
 	store_be16(icmp + 60, 992);
 	assert_true(parse(icmp, sizeof(icmp), false));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that an MLD query leaves for answers (RFC 3810 section 5.1.3; RFC 2710 section 3.4), and
+// The maximum response delay of an MLD query (RFC 3810 section 5.1.3; RFC 2710 section 3.4), and
 // its group. test_mld has whole frames.
 #include <setjmp.h>
 #include <stdarg.h>

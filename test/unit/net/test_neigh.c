@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table: its states and timers (RFC 4861), who may change an entry, what is held for
-// an answer, and what happens when it is full.
+// The neighbour table: its states and timers (RFC 4861), who may change an entry, which packets are
+// held for an answer, and what happens when the table is full.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void test_resolve(void **state)
 	free(t);
 }
 
-// Three questions a second apart, then a second of negative cache, then anew.
+// Three requests a second apart, then a second of negative cache, then resolution starts again.
 static void test_fail(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -52,7 +52,7 @@ static void test_fail(void **state)
 		sent += due.nb_asks;
 		assert_int_equal(sent, (now - 5000) / 1000 + 1);
 		assert_int_equal(due.nb_failed, 0);
-		neigh_use(t, &a, PORT, now); // uses ask no more often
+		neigh_use(t, &a, PORT, now); // uses cause no additional requests
 	}
 	assert_true(neigh_hold(t, i, &sent));
 	assert_int_equal(neigh_held(t, i, &packet, 1), 0); // not yet
@@ -85,7 +85,7 @@ static void test_stale_probe(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	tick(t, 31000);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
-	assert_int_equal(due.nb_asks, 0); // nobody uses it
+	assert_int_equal(due.nb_asks, 0); // the entry is unused
 	tick(t, 90000);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
 	assert_memory_equal(neigh_mac(t, i, 90000), mac1, 6);
@@ -100,7 +100,7 @@ static void test_stale_probe(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	tick(t, 120002);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
-	assert_hop(t, neigh_note(t, i), mac1); // its use would have to be noted
+	assert_hop(t, neigh_note(t, i), mac1); // its use would have to be recorded
 	free(t);
 }
 
@@ -117,7 +117,7 @@ static void test_probe_fails(void **state)
 		assert_true(due.ask[0].unicast);
 		assert_non_null(neigh_mac(t, i, now)); // usable meanwhile
 	}
-	tick(t, 33000); // RFC 4861 section 7.3.3: resolution begins anew, and at once
+	tick(t, 33000); // RFC 4861 section 7.3.3: resolution starts again, at once
 	assert_int_equal(due.nb_failed, 0);
 	assert_int_equal(due.nb_asks, 1);
 	assert_false(due.ask[0].unicast);
@@ -131,7 +131,7 @@ static void test_probe_fails(void **state)
 	free(t);
 }
 
-// Conformance section 4: nothing unasked moves an address, in whatever state.
+// Conformance section 4: no unsolicited message moves an address, in any state.
 static void test_spoofs(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -139,13 +139,13 @@ static void test_spoofs(void **state)
 
 	for (int n = 0; n < 3; n++) {
 		assert_int_equal(claim(t, 1, mac2, 100), NEIGH_NONE);
-		assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // says it is solicited
+		assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // claims to be solicited
 		assert_int_equal(asked_by(t, 1, mac2, 100), NEIGH_NONE);
-		assert_int_equal(neigh_state(t, i), NEIGH_STALE); // under suspicion
+		assert_int_equal(neigh_state(t, i), NEIGH_STALE); // now in doubt
 	}
 	assert_memory_equal(neigh_mac(t, i, 100), mac1, 6);
 	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
-	assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // not asked yet
+	assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // no request sent yet
 	tick(t, 101);
 	assert_int_equal(due.nb_asks, 1);
 	assert_memory_equal(due.ask[0].mac, mac1, 6); // the known owner is asked
@@ -157,11 +157,12 @@ static void test_spoofs(void **state)
 	assert_int_equal(claim(t, 1, mac1, 104), NEIGH_NONE); // the owner announces itself
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	assert_hop(t, neigh_note(t, i), mac1);
-	assert_int_equal(answer(t, 2, mac2, 105), NEIGH_NONE); // of someone nobody needs
+	assert_int_equal(answer(t, 2, mac2, 105), NEIGH_NONE); // about a host that nobody needs
 	free(t);
 }
 
-// Unasked words about an unresolved target: a question tells, an announcement does not.
+// Unsolicited messages about an unresolved target: a request gives its MAC, an announcement does
+// not.
 static void test_unresolved(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -204,7 +205,7 @@ static void test_override(void **state)
 	tick(t, 60004);
 	memcpy(m.mac, mac1, 6);
 	assert_int_equal(neigh_learn(t, &m, PORT, false, 60004), NEIGH_NONE);
-	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE); // confirmed by name
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE); // confirmed with its MAC
 	tick(t, 90004);
 	neigh_mac(t, i, 90004);
 	tick(t, 90004);
@@ -246,8 +247,8 @@ static void test_hold(void **state)
 	free(t);
 }
 
-// A scan of 10^5 targets takes neither the gateways in use nor more memory than there is, and does
-// not delay a probe.
+// A scan of 10^5 targets takes neither the gateways in use nor more memory than configured, and
+// does not delay a probe.
 static void test_scan(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){256, 64, 4, 30000});
@@ -285,7 +286,7 @@ static void test_scan(void **state)
 
 		assert_int_equal(neigh_use(t, &a, PORT, now), gateway[g]);
 	}
-	now += 10000; // when it is over, all comes back
+	now += 10000; // after it ends, everything is free again
 	for (int n = 0; n < 2000; n++) {
 		tick(t, now += 10);
 		for (unsigned int f = 0; f < due.nb_failed; f++)
@@ -295,7 +296,7 @@ static void test_scan(void **state)
 	free(t);
 }
 
-// A full table gives a new target the place of the entry that has been out of use for longest.
+// A full table gives a new target the place of the least recently used entry.
 static void test_reuse(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){4, 4, 4, 1000});
@@ -321,12 +322,12 @@ static void test_reuse(void **state)
 	assert_int_equal(neigh_use(t, &a, PORT, 2000), NEIGH_NONE); // PROBE and young INCOMPLETE
 	tick(t, 2000);
 	tick(t, 3000);
-	assert_int_equal(neigh_use(t, &a, PORT, 3000), i[0]); // asked twice: old
+	assert_int_equal(neigh_use(t, &a, PORT, 3000), i[0]); // asked twice: may be replaced
 	free(t);
 }
 
-// However many targets have come and gone: each new one finds a place in the index, as those whose
-// entries were taken for others are in it no more.
+// However many targets have come and gone: each new one finds a place in the index, because entries
+// that were reused are removed from it.
 static void test_churn(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){64, 4, 4, 1000});
@@ -341,15 +342,15 @@ static void test_churn(void **state)
 		assert_int_equal(neigh_use(t, &a, PORT, now), i);
 		if (n % 64 != 63)
 			continue;
-		for (unsigned int s = 0; s < 4 * 64 / NEIGH_DUE_MAX; s++) // nobody answers
+		for (unsigned int s = 0; s < 4 * 64 / NEIGH_DUE_MAX; s++) // no host answers
 			tick(t, now += 1000);
 		assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
 	}
 	free(t);
 }
 
-// A gateway keeps its entry when nobody uses it for a while and when it does not answer, however
-// many others want a place.
+// A gateway keeps its entry when it is unused for a while and when it does not answer, however many
+// other targets need a place.
 static void test_keep(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){8, 4, 4, 1000});
@@ -376,7 +377,7 @@ static void test_keep(void **state)
 	free(t);
 }
 
-// --- whose questions they are -------------------------------------------------------------------
+// --- shares of the requests ---------------------------------------------------------------------
 
 static struct addr client(uint32_t n)
 {
@@ -386,7 +387,7 @@ static struct addr client(uint32_t n)
 	return a;
 }
 
-// Makes so many targets, from one on, be asked for on account of a client. How many were refused.
+// Requests nb targets, from `first` on, for a client. Returns how many were refused.
 static unsigned int ask_for(
 	struct neigh_table *t, uint32_t first, uint32_t nb, const struct addr *asker, uint64_t now)
 {
@@ -402,7 +403,7 @@ static unsigned int ask_for(
 	return refused;
 }
 
-// Questions of so many milliseconds, in each of which an asker wants one more target.
+// Number of requests in `ms` milliseconds, in each of which a client wants one more target.
 static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, uint32_t first,
 	uint64_t now, unsigned int ms)
 {
@@ -416,7 +417,7 @@ static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, ui
 	return n;
 }
 
-// Nobody answers: of 1,600 a second one client has a sixteenth, tries that follow the first too.
+// No host answers: of 1,600 requests a second one client gets a sixteenth, including repeated ones.
 static void test_share(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
@@ -424,15 +425,15 @@ static void test_share(void **state)
 
 	assert_int_equal(ask_for(t, 0, 100, &one, 1000000), 100 - 100 / 3);
 	assert_in_range(asked_in(t, &one, 1000, 1000001, 10000), 10 * 99, 10 * 100 + 103);
-	// on nobody's account, as for a gateway, it is asked all the same
+	// without a client, as for a gateway, it is requested all the same
 	assert_in_range(ask_for(t, 30000, 100, &one, 1010002), 99, 100);
 	assert_int_equal(ask_for(t, 40000, 100, NULL, 1010003), 0);
-	assert_int_equal(ask_for(t, 40000, 100, &one, 1010004), 0); // they have entries
+	assert_int_equal(ask_for(t, 40000, 100, &one, 1010004), 0); // these have entries
 	free(t);
 }
 
-// One client who asks for all that he can leaves the shares of others alone; nor are those who are
-// to be answered in the way of those who want to reach somebody.
+// A client that requests as much as it can leaves the shares of others alone; it does not delay
+// hosts that need an answer either.
 static void test_share_of_others(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
@@ -447,7 +448,7 @@ static void test_share_of_others(void **state)
 			;
 		apart += ask_for(t, target++, 1, &client_addr, 1000) == 0;
 	}
-	// seven of eight have another share, and each of these has 33 targets
+	// seven of eight have another share, with 33 targets each
 	assert_int_equal(apart, 7 * 33);
 	assert_int_equal(ask_for(t, target, 100, &hog, 1000), 100);
 	apart = 0;
@@ -477,7 +478,8 @@ static void test_share_v6(void **state)
 	free(t);
 }
 
-// A user is one, however many addresses he has; others of his addresses are others.
+// A user is one client, however many addresses they have; other users of an address are other
+// clients.
 static void test_share_of_users(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
@@ -500,8 +502,8 @@ static void test_share_of_users(void **state)
 	free(t);
 }
 
-// Those who send to many that do not answer fill no more than is theirs to fill: whoever has
-// another share finds room.
+// Clients that send to many silent hosts fill only their own share of the room: clients with
+// another share find room.
 static void test_held_by_share(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -520,7 +522,7 @@ static void test_held_by_share(void **state)
 	}
 	assert_int_equal(neigh_held_total(t), held);
 	assert_in_range(held, 500, 1000);
-	for (uint32_t n = 0; n < 64; n++) { // who is to be answered
+	for (uint32_t n = 0; n < 64; n++) { // hosts that need an answer
 		const struct addr a = host(50000 + n);
 		const struct neigh_asker account = {&a, 0};
 		const uint16_t i = neigh_use_for(t, &a, PORT, &account, 1000);
@@ -530,7 +532,7 @@ static void test_held_by_share(void **state)
 			assert_true(neigh_hold(t, i, &packet));
 	}
 	assert_in_range(least, 4, 16);
-	// what is taken back makes room again
+	// freed packets make room again
 	for (uint64_t now = 1000; now < 6000; now += 1) {
 		void *out[16];
 		unsigned int got;
@@ -545,8 +547,8 @@ static void test_held_by_share(void **state)
 	free(t);
 }
 
-// What was not asked for in the end is given back; a failure is paid for again, but not a
-// gateway's.
+// Requests that were not sent after all are refunded; a failed entry is charged again, but not a
+// gateway.
 static void test_share_back(void **state)
 {
 	const uint64_t t0 = 1000000;
@@ -554,22 +556,22 @@ static void test_share_back(void **state)
 		make(&(struct neigh_config){.asks = 16}); // one a second, six at once
 	const struct addr one = client(1), a = host(1);
 
-	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, of three questions each
+	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, at three requests
 	tick(t, t0 + 1000);
 	assert_int_equal(due.nb_asks, 2);
 	assert_int_not_equal(answer(t, 1, mac1, t0 + 1001), NEIGH_NONE);
-	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 1002), 1); // two are too few
+	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 1002), 1); // two tokens are too few
 	assert_int_not_equal(answer(t, 2, mac1, t0 + 1003), NEIGH_NONE);
-	assert_int_equal(ask_for(t, 3, 2, &one, t0 + 1004), 1); // four are enough for one
+	assert_int_equal(ask_for(t, 3, 2, &one, t0 + 1004), 1); // four are enough for one target
 	for (uint64_t now = t0 + 1004; now <= t0 + 4004; now += 1000)
 		tick(t, now);
 	assert_int_equal(due.nb_failed, 1);
 	assert_int_equal(ask_for(t, 10, 1, &one, t0 + 4500), 0); // 1 and three in three seconds
-	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 5100), 0); // still believed to have failed
+	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 5100), 0); // the failure is still cached
 	tick(t, t0 + 5100);
 	assert_int_equal(due.nb_asks, 1); // of host 10
 	assert_int_equal(neigh_state(t, neigh_use(t, &a, PORT, t0 + 5100)), NEIGH_REACHABLE);
-	ask_for(t, 3, 1, &one, t0 + 5200); // no question to be had
+	ask_for(t, 3, 1, &one, t0 + 5200); // no request allowed
 	tick(t, t0 + 5200);
 	assert_int_equal(due.nb_asks, 0);
 	neigh_keep(t,
@@ -581,8 +583,8 @@ static void test_share_back(void **state)
 	free(t);
 }
 
-// Random life against what must always hold: packets in = packets out + held, a usable entry has
-// the MAC last given by its owner, a note leads to its target or nowhere.
+// Random operations against invariants: packets in = packets out + held, a usable entry has the MAC
+// last given by its owner, a note leads to its target or nowhere.
 static void test_property(void **state)
 {
 	struct test_rand r = test_rand_start("neigh");

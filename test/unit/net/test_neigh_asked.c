@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom the workers have asked for: what a question is worth, for how long, and for whom.
+// Targets that the workers have asked for: how many answers a request admits, for how long, and
+// from whom.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +69,7 @@ static void whom_nobody_has_asked_for(void **state)
 static void a_question_to_all_is_worth_an_answer(void **state)
 {
 	asks(1, NULL, START);
-	asks(1, NULL, START); // another worker's
+	asks(1, NULL, START); // from another worker
 	assert_true(told(1, mac1, true, START + 1000));
 	assert_true(told(1, mac2, true, START + 1000));
 	for (unsigned int i = 0; i < 3; i++) // as claims
@@ -87,14 +88,14 @@ static void the_owner_is_heard_behind_a_flood(void **state)
 	}
 	assert_true(told(1, mac1, true, START + 600));
 	assert_false(told(1, mac1, true, START + 600));
-	assert_true(told(1, mac2, false, START + 600)); // a claim matters again
-	// an advertisement without a MAC says that it is the same
+	assert_true(told(1, mac2, false, START + 600)); // a claim counts again
+	// an advertisement without a MAC says that the MAC is unchanged
 	asks(1, mac1, START + 700);
 	assert_true(told(1, NULL, true, START + 700));
 	assert_false(told(1, NULL, true, START + 700));
 }
 
-// What the owner says of itself uses nothing up; nor does anybody after a minute without questions.
+// The owner's own messages use nothing up; after a minute without requests nothing counts.
 static void claims(void **state)
 {
 	const struct addr one = host(1);
@@ -112,7 +113,7 @@ static void claims(void **state)
 	assert_false(told(1, mac1, false, START + 100000));
 }
 
-// Many targets: few are forgotten before there is no room, and the oldest first.
+// Many targets: few are forgotten before the table is full, and the oldest first.
 static void many(void **state)
 {
 	unsigned int n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table and who claims the address of a known neighbour: a new owner is found soon, a
-// living one keeps it, and a flood of claims is no flood of questions.
+// The neighbour table and claims to the address of a known neighbour: a new owner is found soon, a
+// living owner keeps the address, and a flood of claims causes no flood of requests.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 #include "neigh_hosts.h"
 
-// Ticks and uses an entry each 10 ms. The host has mac, and hears what is asked of that or of all;
-// NULL: nobody answers. Returns the time when mac is in use, or the end.
+// Ticks and uses an entry every 10 ms. The host has `mac` and answers requests to that MAC or to
+// all; NULL: no host answers. Returns the time when `mac` is in use, or the end.
 static uint64_t live(
 	struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t begin, uint64_t until)
 {
@@ -28,7 +28,7 @@ static uint64_t live(
 	return until;
 }
 
-// The host is another from now on, as when a router hands its address over.
+// The address moves to another host, as when a router hands its address over.
 static void test_moves(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -37,16 +37,16 @@ static void test_moves(void **state)
 	assert_int_equal(claim(t, 1, mac2, 5000), NEIGH_NONE);
 	assert_in_range(live(t, i, mac2, 5000, 20000), 5000, 6500);
 	assert_hop(t, neigh_note(t, i), mac2);
-	// and back soon after: the claim is not forgotten
+	// and back soon after: the claim is remembered
 	assert_int_equal(claim(t, 1, mac1, 5600), NEIGH_NONE);
 	assert_in_range(live(t, i, mac1, 5600, 20000), 5600, 7100);
-	// the same of a question of the new owner
+	// a request from the new owner has this effect, too
 	assert_int_equal(asked_by(t, 1, mac2, 15000), NEIGH_NONE);
 	assert_in_range(live(t, i, mac2, 15000, 30000), 15000, 16500);
 	free(t);
 }
 
-// It claims its address while the old one is being asked, or before that is asked for its age.
+// The new owner claims the address while the old one is being probed, or before its entry is stale.
 static void test_moves_under_probe(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -64,7 +64,8 @@ static void test_moves_under_probe(void **state)
 	free(t);
 }
 
-// A claim, and an answer to a question that nobody but the owner has heard: it stays the owner's.
+// A claim, and a forged answer to a request that only the owner received: the owner keeps the
+// address.
 static void test_claim_fails(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -86,7 +87,8 @@ static void test_claim_fails(void **state)
 	free(t);
 }
 
-// Nobody answers a claim: the entry is looked for, fails, and is believed to have failed.
+// No host answers after a claim: the entry is resolved again, fails, and stays in the negative
+// cache.
 static void test_claim_silence(void **state)
 {
 	struct neigh_table *t = make_default();
@@ -106,7 +108,7 @@ static void test_claim_silence(void **state)
 	free(t);
 }
 
-// Claims for many hosts, all of them in use: how many questions that makes of ours in ten seconds.
+// Claims for many hosts, all of them in use. Returns how many requests they cause in ten seconds.
 static unsigned int asked_by_claims(struct neigh_table *t, uint32_t hosts, bool answered)
 {
 	unsigned int n = 0;
@@ -137,7 +139,7 @@ static void test_claim_flood(void **state)
 	assert_in_range(asked_by_claims(t, 256, true), 500, 10 * 100 + 103);
 	free(t);
 	t = make(&(struct neigh_config){.asks = 1600});
-	// what fails is looked for on account of who wants it, and here of nobody
+	// a failed entry is resolved for the client that needs it, and no client needs it here
 	assert_in_range(asked_by_claims(t, 256, false), 100, 10 * 100 + 103 + 256 * 6);
 	free(t);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP and neighbour discovery on the wire: which messages are read and which refused, and how
-// questions and answers are written (RFC 826, RFC 4861).
+// ARP and neighbour discovery on the wire: which messages are accepted and which are refused, and
+// how requests and answers are written (RFC 826, RFC 4861).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,14 +83,14 @@ static void test_arp_rows(void **state)
 	m = parse(frame, sizeof(frame), &rx_a);
 	assert_int_equal(m.type, NET_NEIGH_ASK);
 	assert_int_equal(addr_class(&m.sender), ADDR_UNSPECIFIED);
-	frame[21] = 2; // a reply about nobody
+	frame[21] = 2; // a reply about no address
 	assert_int_equal(parse(frame, sizeof(frame), &rx_a).type, NET_NEIGH_NONE);
 	memset(frame + 22, 0, 6);
 	frame[21] = 1;
 	assert_int_equal(parse(frame, sizeof(frame), &rx_a).type, NET_NEIGH_NONE);
 	assert_int_equal(parse(arp_request, sizeof(frame) - 1, &rx_a).type, NET_NEIGH_NONE);
 	memcpy(frame, arp_reply, sizeof(frame));
-	memset(frame, 0xff, 6); // a reply to all answers nobody's question
+	memset(frame, 0xff, 6); // a broadcast reply answers nobody
 	assert_false(parse(frame, sizeof(frame), &rx_b).solicited);
 }
 
@@ -144,13 +144,13 @@ static void test_solicit_rows(void **state)
 		{62, 0xff, NET_NEIGH_NONE}, // multicast target
 		{87 - 8, 0, NET_NEIGH_NONE}, // option length 0
 		{87 - 8, 2, NET_NEIGH_NONE}, // option longer than the message
-		{86 - 8, 14, NET_NEIGH_ASK}, // an option we do not know: no MAC
+		{86 - 8, 14, NET_NEIGH_ASK}, // an unknown option: no MAC
 		{88 - 8, 0x03, NET_NEIGH_NONE}, // group MAC
 	};
 	static const struct row dad_rows[] = {
 		{51, 0x02, NET_NEIGH_NONE}, // not the group of the target
 		{77, 0x02, NET_NEIGH_NONE},
-		{23, 0x01, NET_NEIGH_ASK}, // from someone: any destination will do
+		{23, 0x01, NET_NEIGH_ASK}, // from a host's address: any destination is valid
 	};
 	uint8_t frame[128];
 
@@ -165,7 +165,7 @@ static void test_solicit_rows(void **state)
 	frame[23] = 1;
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, 16);
 	assert_int_equal(parse(frame, sizeof(nd_dad), &rx_a).type, NET_NEIGH_NONE);
-	memcpy(frame, nd_solicit, sizeof(nd_solicit)); // a strange option that never ends
+	memcpy(frame, nd_solicit, sizeof(nd_solicit)); // an unknown option that never ends
 	frame[78] = 14;
 	frame[79] = 0;
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
@@ -189,7 +189,7 @@ static void test_advert_rows(void **state)
 		{58, 0x80, NET_NEIGH_ANSWER},
 	};
 	static const struct row group_rows[] = {
-		{58, 0x60, NET_NEIGH_NONE}, // solicited, and yet to a group
+		{58, 0x60, NET_NEIGH_NONE}, // solicited, but to a group
 		{58, 0x00, NET_NEIGH_ANSWER},
 	};
 	uint8_t frame[128];
@@ -245,7 +245,7 @@ static void test_write_answer(void **state)
 	assert_frame(buf, net_write_answer(buf, &from_a, &us6, &none), nd_unsolicited);
 }
 
-// With a tag each frame is four bytes longer, fits the promised buffer and reads the same.
+// With a tag each frame is four bytes longer, fits the documented buffer and parses equally.
 static void test_write_tagged(void **state)
 {
 	const struct addr sender[] = {addr_text("192.0.2.7"), addr_text("2001:db8::7")};

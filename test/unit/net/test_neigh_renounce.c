@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When routes change, notes of neighbours are void, what is known stays, and nobody is kept.
+// When routes change, notes of neighbours become void, known MACs remain, and no entry is pinned.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct addr host(uint8_t n)
 	return addr_from_v4(v4);
 }
 
-// An entry for host n, who has answered.
+// An entry for host n, which has answered.
 static uint16_t reach(struct neigh_table *t, uint8_t n)
 {
 	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .solicited = true,
@@ -55,7 +55,7 @@ static void notes_are_void_and_nobody_is_kept(void **state)
 		assert_int_equal(neigh_hops(t)[entry[i]].mac[5], 1 + i);
 		assert_int_equal(neigh_noted(t, neigh_note(t, entry[i])), entry[i]);
 	}
-	for (uint8_t n = 0; n < 4; n++) { // kept, the first could not give way
+	for (uint8_t n = 0; n < 4; n++) { // the first entry would keep its place if it was pinned
 		const struct addr newcomer = host((uint8_t)(100 + n));
 
 		neigh_tick(t, 100000u + n, &due);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path MTUs that are remembered (RFC 1191, RFC 8201).
+// Remembered path MTUs (RFC 1191, RFC 8201).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,13 +50,13 @@ static void what_is_noted_is_found_for_ten_minutes(void **state)
 	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000 - 1), 1400);
 	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE);
 	assert_true(pmtu_lower(&table, &b, 1400, 300 * 1000));
-	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE); // each by itself
+	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE); // separately
 	assert_int_equal(pmtu_find(&table, &b, 5000 + 600 * 1000), 1400);
 	assert_true(pmtu_lower(&table, &a, 1450, 700 * 1000)); // as if it were new
 }
 
-// RFC 8201 section 4: a report never raises what is known, and one that says the same does not make
-// it last.
+// RFC 8201 section 4: a report never raises a known value, and an equal one does not extend its
+// lifetime.
 static void it_is_only_lowered(void **state)
 {
 	const struct pmtu_flow a = host(1);
@@ -70,7 +70,7 @@ static void it_is_only_lowered(void **state)
 	assert_int_equal(pmtu_find(&table, &a, 3000 + 599 * 1000), 1399);
 }
 
-// Each part of a flow tells it apart: who learns about one path says nothing of another.
+// Each part of a flow distinguishes it: knowledge about one path does not apply to another.
 static void every_flow_is_by_itself(void **state)
 {
 	const struct pmtu_flow a = {
@@ -104,15 +104,15 @@ static void reports_are_judged_by_what_was_too_big(void **state)
 	assert_int_equal(pmtu_reported(false, 0, 1500), PMTU_NONE);
 	assert_int_equal(pmtu_reported(false, UINT32_MAX, 1500), PMTU_NONE);
 	assert_int_equal(pmtu_reported(false, 65535, 66000), PMTU_NONE);
-	// a router that names none: the next of the table in RFC 1191 section 7.1
+	// a router that reports no MTU: the next value of the table in RFC 1191 section 7.1
 	assert_int_equal(pmtu_reported(true, 0, 1500), 1492);
 	assert_int_equal(pmtu_reported(true, 0, 1492), 1006);
 	assert_int_equal(pmtu_reported(true, 0, 1006), 576);
 	assert_int_equal(pmtu_reported(true, 0, 576), PMTU_NONE);
 }
 
-// Somebody who has many destinations pushes out the oldest of four, never more than one at a time,
-// and what he notes is all there.
+// A user with many destinations replaces the oldest of four entries, never more than one at a time,
+// and all of the user's own entries are there.
 static void a_full_table_forgets_the_oldest(void **state)
 {
 	const struct pmtu_flow victim = host(0);
@@ -126,14 +126,14 @@ static void a_full_table_forgets_the_oldest(void **state)
 		assert_true(pmtu_lower(&table, &a, 1280, 1000 + i));
 		assert_int_equal(pmtu_find(&table, &a, 1000 + i), 1280);
 	}
-	assert_in_range(i, 8, ENTRIES * 8); // it goes, but not at once
+	assert_in_range(i, 8, ENTRIES * 8); // it is replaced, but not at once
 	for (uint32_t k = 1; k < i; k++) {
 		const struct pmtu_flow a = host(k);
 
 		alive += pmtu_find(&table, &a, 1000 + i) == 1280;
 	}
 	assert_true(alive <= ENTRIES);
-	assert_true(pmtu_lower(&table, &victim, 1300, 1000 + i)); // and comes back
+	assert_true(pmtu_lower(&table, &victim, 1300, 1000 + i)); // and can be learnt again
 	assert_int_equal(pmtu_find(&table, &victim, 1000 + i), 1300);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reassembly of fragments, by RFC 791 section 3.2, RFC 815, RFC 8200 section 4.5 and RFC 5722, and
-// what those can do who send fragments that nobody wants.
+// the effects of senders of useless fragments.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 static struct test_rand rand_;
 static struct reassembly *r;
 static uint8_t room_of[FLOWS][LONGEST];
-static uint8_t content[65536]; // what all datagrams are made of
+static uint8_t content[65536]; // content of all datagrams
 static uint64_t now = 1000;
 
 static uint8_t *room(void *ctx, uint32_t flow)
@@ -160,7 +160,7 @@ static void in_order(void **state)
 	lost(0, 0);
 }
 
-// RFC 815: in whatever order they come, at whatever places they were cut.
+// RFC 815: in any order, cut at any places.
 static void any_order(void **state)
 {
 	for (unsigned int n = 0; n < 3000; n++) {
@@ -195,7 +195,7 @@ static void any_order(void **state)
 	lost(0, 0);
 }
 
-// RFC 791: identification, source, destination and protocol together say what belongs together.
+// RFC 791: identification, source, destination and protocol together identify a datagram.
 static void keys(void **state)
 {
 	struct net_fragment p = piece(1, 0, 800, true), q;
@@ -212,7 +212,7 @@ static void keys(void **state)
 	makes(1, 800, 100, false, 2);
 }
 
-// RFC 8200: the source and destination of IPv6, all of their bits, and an identification of 32.
+// RFC 8200: all bits of the IPv6 source and destination, and a 32-bit identification.
 static void keys_v6(void **state)
 {
 	struct net_fragment p = piece(0x10000, 0, 800, true), q;
@@ -234,7 +234,8 @@ static void keys_v6(void **state)
 	completes(&q, 899, 2);
 }
 
-// The header of the first fragment is the header of the whole, whenever it comes (RFC 8200).
+// The header of the first fragment becomes the header of the datagram, whenever it comes (RFC
+// 8200).
 static void first_header(void **state)
 {
 	struct net_fragment p = piece(1, 800, 100, false), q = piece(1, 0, 800, true);
@@ -250,13 +251,13 @@ static void first_header(void **state)
 	assert_int_equal(whole.ttl, 55);
 }
 
-// RFC 3168 section 5.3: congestion that one fragment has met the whole has met; a sender that did
-// not ask for the mark has not got it.
+// RFC 3168 section 5.3: congestion marked on one fragment marks the datagram; a datagram whose
+// sender did not support ECN gets no mark.
 static void ecn(void **state)
 {
 	static const struct {
 		uint8_t first, last;
-		int want; // -1: it is dropped
+		int want; // -1: the datagram is dropped
 	} rows[] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {2, 3, 3}, {3, 2, 3}, {3, 3, 3}, {1, 3, 3},
 		{0, 3, -1}, {3, 0, -1}};
 
@@ -277,10 +278,10 @@ static void ecn(void **state)
 	}
 }
 
-// --- what does not fit --------------------------------------------------------------------------
+// --- inconsistent fragments ---------------------------------------------------------------------
 
-// RFC 5722 section 4, and the same for IPv4: with any overlap the whole datagram is dropped, those
-// fragments too that have not come yet; before the last one and behind it, with other bytes or not.
+// RFC 5722 section 4, also applied to IPv4: any overlap drops the whole datagram, including later
+// fragments; before the last fragment and after it, with other bytes or equal ones.
 static void overlaps(void **state)
 {
 	static const struct {
@@ -294,10 +295,10 @@ static void overlaps(void **state)
 		{8, 16, true}, // within
 		{792, 8, true}, // its last unit
 		{1592, 16, true}, // between two others
-		{2392, 16, true}, // beyond the end: it contradicts, see below
+		{2392, 16, true}, // beyond the end: a contradiction, see below
 		{0, 2400, false}, // all
 		{2000, 400, false}, // the end of the last
-		{1600, 800, true}, // the same as the last, but it is not the last
+		{1600, 800, true}, // equal to the last, but not marked as the last
 	};
 
 	for (unsigned int is_v6 = 0; is_v6 < 2; is_v6++) {
@@ -313,14 +314,14 @@ static void overlaps(void **state)
 				p[k].src = is_v6 ? v6(i, 1) : v4(100 + i);
 			kept(&p[0]);
 			kept(&p[1]);
-			if (i == 10) { // the same range and bytes
+			if (i == 10) { // an equal range with equal bytes
 				dropped(&p[2], NET_DROP_FRAGMENT_DUPLICATE);
 				completes(&p[3], 2400, 3);
 				continue;
 			}
 			dropped(&p[2], want);
 			lost(want, 2);
-			// nothing makes it whole any more
+			// nothing completes it any more
 			for (unsigned int k = 0; k < 4; k++)
 				dropped(&p[k], want);
 			lost(0, 0);
@@ -330,7 +331,8 @@ static void overlaps(void **state)
 	}
 }
 
-// RFC 8200 section 4.5: an exact duplicate may be dropped alone. One with other bytes is none.
+// RFC 8200 section 4.5: an exact duplicate may be dropped alone. With other bytes it is no
+// duplicate.
 static void duplicates(void **state)
 {
 	struct net_fragment p = piece(1, 800, 80, true);
@@ -353,7 +355,7 @@ static void duplicates(void **state)
 	lost(NET_DROP_FRAGMENT_OVERLAP, 2);
 }
 
-// Two ends, or something behind the end.
+// Two ends, or data after the end.
 static void ends_contradict(void **state)
 {
 	keeps(1, 800, 80, false);
@@ -363,17 +365,17 @@ static void ends_contradict(void **state)
 	ends(2, 1000, 8, false, NET_DROP_FRAGMENT_MALFORMED); // a later one
 	lost(NET_DROP_FRAGMENT_MALFORMED, 1);
 	keeps(3, 800, 80, false);
-	ends(3, 1000, 8, true, NET_DROP_FRAGMENT_MALFORMED); // behind it
+	ends(3, 1000, 8, true, NET_DROP_FRAGMENT_MALFORMED); // after it
 	lost(NET_DROP_FRAGMENT_MALFORMED, 1);
 	keeps(4, 1600, 80, true);
-	ends(4, 800, 80, false, NET_DROP_FRAGMENT_MALFORMED); // the end before what was there
+	ends(4, 800, 80, false, NET_DROP_FRAGMENT_MALFORMED); // the end before earlier data
 	lost(NET_DROP_FRAGMENT_MALFORMED, 1);
 }
 
 static void too_long(void **state)
 {
 	ends(1, LONGEST - 8, 16, true, NET_DROP_FRAGMENT_LONG);
-	ends(1, 0, 800, true, NET_DROP_FRAGMENT_LONG); // of the same datagram
+	ends(1, 0, 800, true, NET_DROP_FRAGMENT_LONG); // of that datagram
 	keeps(2, 0, 800, true);
 	ends(2, 65512, 3, false, NET_DROP_FRAGMENT_LONG);
 	lost(NET_DROP_FRAGMENT_LONG, 1);
@@ -397,7 +399,7 @@ static void too_long(void **state)
 
 // --- time and bounds ----------------------------------------------------------------------------
 
-// From the first fragment that comes, not from the latest (RFC 8200 section 4.5).
+// The timeout starts with the first fragment to come, not with the latest (RFC 8200 section 4.5).
 static void time_is_over(void **state)
 {
 	keeps(1, 0, 800, true);
@@ -411,11 +413,11 @@ static void time_is_over(void **state)
 	reassembly_tick(r, now);
 	lost(NET_DROP_FRAGMENT_TIMEOUT, 2);
 	makes(2, 800, 80, false, 2);
-	keeps(1, 1600, 80, false); // begins anew
+	keeps(1, 1600, 80, false); // starts again
 	now += 1000;
 	keeps(3, 0, 800, true); // also without a tick
 	lost(NET_DROP_FRAGMENT_TIMEOUT, 1);
-	// an overlap is forgotten by then
+	// the overlap has been forgotten by then
 	ends(3, 8, 800, true, NET_DROP_FRAGMENT_OVERLAP);
 	lost(NET_DROP_FRAGMENT_OVERLAP, 1);
 	now += 1000;
@@ -423,7 +425,8 @@ static void time_is_over(void **state)
 	makes(3, 800, 80, false, 2);
 }
 
-// Who sends too much loses his own, the oldest first, and nobody else's.
+// A source that sends too much loses its own datagrams, the oldest first, and those of no other
+// source.
 static void one_source(void **state)
 {
 	struct net_fragment distant = piece(77, 0, 800, true);
@@ -440,7 +443,7 @@ static void one_source(void **state)
 	completes(&distant, 880, 2);
 }
 
-// A /64 is one source, whatever the rest of its addresses; another /64 is another.
+// A /64 is one source, whatever the rest of its addresses; another /64 is another source.
 static void one_network(void **state)
 {
 	struct net_fragment p = piece(1, 0, 800, true);
@@ -458,7 +461,7 @@ static void one_network(void **state)
 	completes(&p, 880, 2);
 }
 
-// Who has a /48 has half of all: he loses his own beyond that, the oldest first.
+// A /48 gets half of the total: beyond that it loses its own datagrams, the oldest first.
 static void one_site(void **state)
 {
 	struct net_fragment distant = piece(77, 0, 800, true), p = piece(1, 0, 800, true);
@@ -480,7 +483,8 @@ static void one_site(void **state)
 	completes(&distant, 880, 2);
 }
 
-// Many sources: the oldest gives way, so what comes in one go is put together all the same.
+// Many sources: the oldest datagram is dropped, so datagrams that come back to back are still
+// reassembled.
 static void many_sources(void **state)
 {
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -507,8 +511,8 @@ static void clear(void **state)
 	lost(0, 0);
 }
 
-// Whatever comes: every fragment is kept, lost, part of a whole or refused, and a whole has the
-// bytes of its sender.
+// Random fragments: each is kept, lost, part of a whole datagram or refused, and a whole datagram
+// has the bytes of its sender.
 static void anything(void **state)
 {
 	uint64_t in = 0, out = 0, gone = 0, wholes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is recognized inline the parser that knows all reasons takes too, addresses aside.
+// Frames that the inline check accepts are accepted by the full parser, too, apart from addresses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct net_rx rules(struct test_rand *r)
 	return rx;
 }
 
-// A valid frame of a random payload.
+// A valid frame with a random payload.
 static size_t valid(struct test_rand *r, uint8_t *buf)
 {
 	const bool is_v4 = test_rand_below(r, 2) == 0;
@@ -53,7 +53,7 @@ static size_t valid(struct test_rand *r, uint8_t *buf)
 	return (size_t)(payload + len - frame);
 }
 
-// Bytes of UDP, 0 when the frame is not recognized.
+// Length of UDP, or 0 if the frame is not recognized.
 static uint32_t scan(const uint8_t *data, size_t len, const struct net_rx *rx)
 {
 	struct net_udp_rules r;
@@ -68,14 +68,14 @@ static uint32_t scan(const uint8_t *data, size_t len, const struct net_rx *rx)
 	return 0;
 }
 
-// What is not judged here.
+// Reasons that the inline check does not judge.
 static bool about_ends(enum net_drop reason)
 {
 	return reason == NET_DROP_MARTIAN_SOURCE || reason == NET_DROP_MARTIAN_DESTINATION ||
 		reason == NET_DROP_PORT_ZERO;
 }
 
-// The headers are where they are without options and tags.
+// Asserts that the headers are where they are without options and tags.
 static void assert_same(uint32_t udp_len, const struct net_frame *f)
 {
 	assert_int_equal(f->kind, NET_UDP);
@@ -103,13 +103,13 @@ static void test_valid(void **state)
 	}
 }
 
-// A frame that has been parsed is described again from its bytes and where its payload lies.
+// A parsed frame is described again from its bytes and the position of its payload.
 static void test_describe(void **state)
 {
 	struct test_rand r = test_rand_start("udp");
 	uint8_t buf[2048];
 	struct net_rx rx = {0};
-	struct net_frame full, again; // padding included: both are zero there
+	struct net_frame full, again; // with padding: it is zero in both
 
 	memset(&full, 0, sizeof(full));
 	memset(&again, 0, sizeof(again));
@@ -127,7 +127,8 @@ static void test_describe(void **state)
 	assert_memory_equal(&again, &full, sizeof(full));
 }
 
-// Bits flipped, bytes changed, ends cut off: what is recognized, the other takes too.
+// Bits flipped, bytes changed, ends cut off: the full parser accepts every frame that is
+// recognized.
 static void test_mutated(void **state)
 {
 	struct test_rand r = test_rand_start("udp");
@@ -166,7 +167,7 @@ static void test_mutated(void **state)
 	assert_true(taken > ROUNDS / 10 && refused > ROUNDS / 10);
 }
 
-// A tagged port takes no untagged frame, and the other way round.
+// A tagged port accepts no untagged frame, and vice versa.
 static void test_vlan(void **state)
 {
 	struct net_rx rx = {.vlan = 100};
@@ -179,7 +180,7 @@ static void test_vlan(void **state)
 	assert_int_equal(scan(udp4_vlan, sizeof(udp4_vlan), &rx), 0);
 }
 
-// Sums of all lengths against the slowest there is.
+// Sums of all lengths against the simplest implementation.
 static void test_sum(void **state)
 {
 	struct test_rand r = test_rand_start("udp");
@@ -196,7 +197,7 @@ static void test_sum(void **state)
 	}
 }
 
-// On top of other sums, all carries among them.
+// Added to other sums, including all carries.
 static void test_sum_more(void **state)
 {
 	struct test_rand r = test_rand_start("udp");
@@ -220,7 +221,7 @@ static void test_sum_more(void **state)
 	}
 }
 
-// A sum is good when it folds to all ones, however it has been carried.
+// A sum is valid if it folds to all ones, whatever its carries are.
 static void test_sum_is_good(void **state)
 {
 	static const uint64_t edge[] = {1, 0xfffe, 0xffff, 0x10000, 0xffffffff, UINT64_MAX,

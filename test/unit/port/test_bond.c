@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bonds over members whose other end is in this test: rings, on which it plays the switch. What it
-// says as a partner of LACP is IEEE 802.1AX, 6.4.2.3.
+// Bonds over members whose far end is in this test: rings, on which the test plays the switch. Its
+// messages as an LACP partner follow IEEE 802.1AX, 6.4.2.3.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,11 +32,11 @@
 #define PARTNER_AT 36
 #define STATE_AT 16 // in a TLV of actor or partner
 
-// What leaves by a member and what comes in by it.
+// Frames that leave and come in by a member.
 struct wire {
 	struct rte_ring *out, *in;
 	uint16_t id;
-	uint8_t mac[6]; // that the NIC would take in
+	uint8_t mac[6]; // that the NIC would accept
 	char name[32];
 };
 
@@ -45,7 +45,7 @@ static struct rte_ether_addr bond_mac = {{2, 0, 0, 0xbb, 0xbb, 0xbb}};
 static struct rte_mempool *pool;
 static char error[256];
 
-// Takes the place of DPDK's function: rings have no MAC to set, and the bonding driver insists.
+// Replaces DPDK's function: rings have no MAC to set, and the bonding driver insists on one.
 int rte_eth_dev_default_mac_addr_set(uint16_t id, struct rte_ether_addr *mac)
 {
 	for (unsigned int i = 0; i < MEMBERS; i++)
@@ -86,7 +86,7 @@ static struct port *start(enum port_bond_mode mode, int primary)
 
 	if (p == NULL)
 		fail_msg("%s", error);
-	// that of a ring is zero, which is no system of LACP's
+	// a ring's MAC is zero, which is not a valid LACP system
 	if (mode == PORT_BOND_LACP)
 		assert_int_equal(rte_eth_bond_mac_address_set(p->dpdk_id, &bond_mac), 0);
 	assert_int_equal(p->ops->start(p), 0);
@@ -121,7 +121,7 @@ static uint32_t used(struct port *p)
 	return bits;
 }
 
-// The ops of a worker without packets, for a millisecond.
+// Calls the ops of a worker without packets, for a millisecond.
 static void idle(struct port *p)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
@@ -199,7 +199,7 @@ static void packets_leave_by_the_link_that_is_up(void **state)
 	assert_true(send_one(p));
 	assert_int_equal(left_by(0), 0);
 	assert_int_equal(left_by(1), 1);
-	link_set(0, true); // nobody is preferred: it stays
+	link_set(0, true); // no member is preferred: the active one stays
 	for (unsigned int i = 0; i < 100; i++)
 		idle(p);
 	assert_int_equal(used(p), 2);
@@ -225,7 +225,7 @@ static void the_preferred_member_is_used_again_when_it_is_back(void **state)
 
 	wait_used(p, 2);
 	assert_int_equal(rte_eth_macaddr_get(p->dpdk_id, &mac), 0);
-	assert_memory_equal(p->mac, mac.addr_bytes, 6); // not another one once it runs
+	assert_memory_equal(p->mac, mac.addr_bytes, 6); // no other MAC once it runs
 	link_set(1, false);
 	wait_used(p, 1);
 	assert_memory_equal(p->mac, wire[0].mac, 6);
@@ -235,7 +235,7 @@ static void the_preferred_member_is_used_again_when_it_is_back(void **state)
 	stop(p);
 }
 
-// What was flooded to the link in reserve is no news when it takes over.
+// Frames that were flooded to the backup link are not received again when it takes over.
 static void nothing_old_comes_in_when_a_member_takes_over(void **state)
 {
 	struct port *p = start(PORT_BOND_ACTIVE_BACKUP, -1);
@@ -250,7 +250,7 @@ static void nothing_old_comes_in_when_a_member_takes_over(void **state)
 	link_set(0, false);
 	wait_used(p, 2);
 	assert_int_equal(rte_ring_enqueue(wire[1].in, frame(p->mac, 3)), 0);
-	p->ops->tick(p, 0); // the member in use is no reserve
+	p->ops->tick(p, 0); // the member in use is not a backup
 	assert_int_equal(port_rx(p, 0, &m, 1), 1);
 	assert_int_equal(*rte_pktmbuf_mtod_offset(m, uint8_t *, 20), 3);
 	rte_pktmbuf_free(m);
@@ -272,7 +272,7 @@ static void a_static_group_uses_all_links_that_are_up(void **state)
 	stop(p);
 }
 
-// Answers as a partner what LACP says on a member; returns how many of its frames there were.
+// Answers LACP on a member as its partner; returns how many LACP frames the member had sent.
 static unsigned int partner(unsigned int member)
 {
 	static const uint8_t slow[6] = {0x01, 0x80, 0xc2, 0, 0, 2};
@@ -313,7 +313,7 @@ static void nothing_is_sent_before_the_other_end_has_agreed(void **state)
 		assert_false(send_one(p));
 	}
 	assert_false(p->ops->link(p));
-	// it asks for a partner all the same, without a packet that is sent
+	// it still asks for a partner, without a packet to send
 	assert_true(left_by(0) > 0);
 	assert_true(left_by(1) > 0);
 	stop(p);
@@ -328,7 +328,7 @@ static void links_are_used_once_lacp_has_brought_them_into_the_group(void **stat
 	while (used(p) != 3) {
 		if (clock_monotonic_ms() > end)
 			fail_msg("members in use: %x", used(p));
-		idle(p); // no frame of LACP gets here
+		idle(p); // no LACP frame gets here
 		partner(0);
 		partner(1);
 	}
@@ -359,7 +359,7 @@ static void a_member_that_is_not_there_is_named(void **state)
 	p = port_open(&c, error, sizeof(error));
 	assert_null(p);
 	assert_non_null(strstr(error, "port wan: device net_none9,x=1: DPDK refuses it"));
-	b.member[1].device = "net_null9"; // nothing of the failure is left
+	b.member[1].device = "net_null9"; // nothing remains of the failure
 	p = port_open(&c, error, sizeof(error));
 	assert_non_null(p);
 	assert_string_equal(p->ops->kind, "bond");
@@ -428,7 +428,7 @@ static void wires_make(void)
 	}
 }
 
-// A port that is closed takes its members along, so every test has new ones.
+// A port closes its members along with itself, so every test gets new ones.
 static int begin(void **state)
 {
 	wires_make();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of datagrams in a burst: cut by cutter.c, the super-frames give the very frames that were
-// put in, in the order of each flow; what differs in any header stays alone; limits hold.
+// Runs of datagrams in a burst: cut by cutter.c, the super-frames give back exactly the frames that
+// were put in, in the order of each flow; frames that differ in any header stay separate; limits
+// hold.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +22,14 @@
 #define BURST PORT_COALESCE_MAX
 #define ROOM 4000
 #define FLOWS 5
-#define UNKNOWN 255 // flow of a frame that tells none
+#define UNKNOWN 255 // flow of a frame without a recognizable flow
 
 static struct rte_mempool *pool;
 
 // --- frames -------------------------------------------------------------------------------------
 
 struct spec {
-	uint8_t flow; // which addresses and ports: two flows differ in the port alone
+	uint8_t flow; // selects addresses and ports: two flows differ in the port alone
 	bool v6, frag, arp, nodf, nosum;
 	uint8_t tos, ttl, mac;
 	uint16_t len, id, label;
@@ -134,11 +135,11 @@ static struct rte_mbuf *put(const struct frame *f)
 
 	assert_non_null(m);
 	memcpy(rte_pktmbuf_append(m, (uint16_t)f->len), f->data, f->len);
-	m->tx_offload = UINT64_MAX; // whatever was there before
+	m->tx_offload = UINT64_MAX; // any old value
 	return m;
 }
 
-// The datagrams that are said to have left in a frame are those it was cut into, from out[at].
+// The datagrams reported for a frame are those that it was cut into.
 static void check_members(unsigned int n, const uint8_t *frame_of, unsigned int f, unsigned int pos)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -175,7 +176,7 @@ static unsigned int run(unsigned int n, const struct port_super *limits)
 		check_members(n, frame_of, i, begin);
 		rte_pktmbuf_free(m[i]);
 	}
-	assert_int_equal(nb_out, n); // none lost, none made
+	assert_int_equal(nb_out, n); // no frame lost, no frame added
 	assert_int_equal(c.supers, nb_supers);
 	assert_int_equal(c.segments, nb_joined);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
@@ -187,7 +188,7 @@ static uint8_t *ip_of(struct frame *f)
 	return f->data + (vlan != 0 ? 18 : 14);
 }
 
-// Identification and checksum of an IPv4 header: in a super-frame the former counts up.
+// Compares identification and checksum of an IPv4 header: a super-frame increments the former.
 static void same_frame(struct frame *got, const struct frame *sent, int first_id, unsigned int nth)
 {
 	struct frame want = *sent;
@@ -206,7 +207,7 @@ static void same_frame(struct frame *got, const struct frame *sent, int first_id
 	assert_memory_equal(got->data, want.data, want.len);
 }
 
-// Who a frame belongs to, by its addresses; UNKNOWN where nobody can tell.
+// Flow of a frame, by its addresses; UNKNOWN if it cannot be determined.
 static unsigned int flow_of(const struct frame *f)
 {
 	const uint8_t *ip = ip_of((struct frame *)(uintptr_t)f);
@@ -222,7 +223,7 @@ static bool v6_of(const struct frame *f)
 	return load_be16(ip_of((struct frame *)(uintptr_t)f) - 2) == 0x86dd;
 }
 
-// Frames of one flow come out as they went in.
+// Asserts that frames of one flow come out as they went in.
 static void check_flow(unsigned int n, unsigned int flow, bool v6)
 {
 	unsigned int pos = 0, nth = 0;
@@ -237,7 +238,7 @@ static void check_flow(unsigned int n, unsigned int flow, bool v6)
 			pos++;
 		assert_true(pos < nb_out);
 		got = &out[pos];
-		// the first of a super-frame tells its own identification
+		// the first segment of a super-frame has its own identification
 		if (pos > 0 && got->joined && out[pos - 1].joined &&
 			flow_of(&out[pos - 1]) == flow && v6_of(&out[pos - 1]) == v6 &&
 			load_be16(ip_of(got) + 4) == (uint16_t)(id + nth + 1))
@@ -251,7 +252,7 @@ static void check_flow(unsigned int n, unsigned int flow, bool v6)
 	}
 }
 
-// Nothing passes a frame whose flow is not known.
+// Asserts that no frame overtakes one with an unknown flow.
 static void check_barriers(unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -270,7 +271,7 @@ static void check_all(unsigned int n)
 	check_barriers(n);
 }
 
-// --- at random ----------------------------------------------------------------------------------
+// --- random bursts ------------------------------------------------------------------------------
 
 static bool one_in(struct test_rand *r, uint32_t n)
 {
@@ -286,7 +287,7 @@ static struct spec random_spec(struct test_rand *r, uint32_t wild, uint16_t size
 
 	s.v6 = s.flow % 2 != 0;
 	if (one_in(r, 20))
-		s.v6 = !s.v6; // the same ports, and the same last byte of an address
+		s.v6 = !s.v6; // equal ports, and an equal last byte of the address
 	s.len = (uint16_t)(size + s.flow);
 	if (one_in(r, wild))
 		s.len = (uint16_t)test_rand_below(r, s.len + 2u);
@@ -326,11 +327,11 @@ static void test_random(void **state)
 		joined += nb_joined;
 		all += n;
 	}
-	assert_true(joined > all / 8); // it is not that nothing was tried
+	assert_true(joined > all / 8); // a minimum was joined
 	vlan = 0;
 }
 
-// --- what joins what ----------------------------------------------------------------------------
+// --- frames that join ---------------------------------------------------------------------------
 
 static unsigned int frames_of(const struct spec *s, unsigned int n, const struct port_super *limits)
 {
@@ -371,7 +372,7 @@ static void test_runs(void **state)
 	}
 }
 
-// As many as there are flows: none is taken for another.
+// The maximum number of flows: none is mistaken for another.
 static void test_many_flows(void **state)
 {
 	struct spec s[BURST];
@@ -410,23 +411,23 @@ static void test_differences(void **state)
 		const struct spec *like = variant[i].v6 ? &v6 : &v4;
 		const struct spec s[] = {*like, *like, variant[i], *like, *like};
 
-		// in the order of the flow: what comes later does not join what came before
+		// in the order of the flow: a later frame does not join an earlier one
 		assert_int_equal(frames_of(s, 5, &no_limits), 3);
 		assert_int_equal(nb_joined, 4);
 	}
-	for (unsigned int i = 2; i < 5; i++) { // not with their like either
+	for (unsigned int i = 2; i < 5; i++) { // not with equal frames either
 		const struct spec s[] = {variant[i], variant[i], variant[i]};
 
 		assert_int_equal(frames_of(s, 3, &no_limits), 3);
 	}
 }
 
-// Frames that are not what they say leave as they are.
+// Frames with inconsistent headers leave unchanged.
 static void test_odd_frames(void **state)
 {
 	struct test_rand r = {.s = 1};
 	static const struct {
-		unsigned int offset; // behind the link header
+		unsigned int offset; // after the link header
 		uint8_t value;
 	} odd[] = {{0, 0x46}, {3, 0}, {9, 6}};
 
@@ -440,7 +441,7 @@ static void test_odd_frames(void **state)
 			assert_memory_equal(out[i].data, in[i].data, in[i].len);
 	}
 	for (unsigned int k = 0; k < 2;
-		k++) { // no UDP over IPv6: by the next header, by the link's type
+		k++) { // not UDP over IPv6: by the next header, by the link's type
 		for (unsigned int i = 0; i < 3; i++) {
 			build(&r, &in[i], &(struct spec){.v6 = true, .ttl = 60, .len = 300});
 			if (k == 0)
@@ -455,7 +456,7 @@ static void test_odd_frames(void **state)
 	for (uint32_t len = 14; len < 62; len++) { // shorter than any datagram
 		for (unsigned int i = 0; i < 3; i++) {
 			build(&r, &in[i], &(struct spec){.v6 = len >= 42, .ttl = 60, .len = 0});
-			in[i].len = len; // and its header says so
+			in[i].len = len; // and its header agrees
 			put16(in[i].data + (len >= 42 ? 18 : 16), len - (len >= 42 ? 54 : 14));
 		}
 		assert_int_equal(run(3, &no_limits), 3);
@@ -495,7 +496,7 @@ static void test_limits(void **state)
 	}
 }
 
-// Who does not ask where datagrams went gets the same frames.
+// A caller that does not ask where the datagrams went gets the same frames.
 static void test_not_asked(void **state)
 {
 	struct test_rand r = {.s = 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules in the words of rte_flow, as a driver would be told them: DPDK's two calls are ours here.
+// Rules as rte_flow items, as a driver would get them: the test replaces DPDK's two calls.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct {
 	struct rte_flow *give; // NULL: refuse
 	int err;
 	const char *says;
-	void (*look)(const struct rte_flow_item *items); // while the items live
+	void (*look)(const struct rte_flow_item *items); // called while the items are valid
 } driver;
 
 struct rte_flow *rte_flow_create(uint16_t port, const struct rte_flow_attr *attr,
@@ -93,7 +93,7 @@ static void look_v4(const struct rte_flow_item *i)
 	assert_null(check_item(&i[0], RTE_FLOW_ITEM_TYPE_ETH)->spec);
 	check_item(&i[1], RTE_FLOW_ITEM_TYPE_IPV4);
 	assert_bytes(&spec->hdr.dst_addr, 4, "\xc0\x00\x02\x81");
-	assert_memory_equal(mask, &only, sizeof(only)); // nothing else is looked at
+	assert_memory_equal(mask, &only, sizeof(only)); // nothing else is matched
 	assert_null(check_item(&i[2], RTE_FLOW_ITEM_TYPE_UDP)->spec);
 	assert_null(i[2].mask);
 	assert_int_equal(driver.nb_items, 3);
@@ -152,7 +152,7 @@ static void test_refused(void **state)
 	driver.err = ENOSYS;
 	assert_int_equal(make("192.0.2.129", 0, 0, reason), -ENOSYS);
 	assert_string_equal(reason, "net_test does not support flow rules");
-	driver.err = 0; // a driver that forgets to say
+	driver.err = 0; // a driver that sets no error code
 	assert_int_equal(make("192.0.2.129", 0, 0, reason), -EIO);
 }
 

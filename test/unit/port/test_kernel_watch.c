@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses and routers of an interface, from a kernel that the test plays: it answers rtnetlink's
-// dumps in parts, as many as it takes, and may be interrupted or run out of room.
+// Addresses and routers of an interface, from a kernel that the test plays: it answers rtnetlink
+// dumps in any number of parts, and may be interrupted or run out of room.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,14 +33,14 @@ struct part {
 static struct kernel {
 	uint32_t nb[2]; // addresses, by [is_v4]: 10.0.X.Y and fd00::X:Y
 	uint32_t flags; // of all addresses
-	uint32_t each; // addresses in a part
+	uint32_t each; // addresses per part
 	struct part queue[PARTS]; // not received yet
 	unsigned int head, tail;
 	bool news;
-	int asked; // dumps so far
-	int interrupted; // the dump that is; 0 = none
-	int receiving, fails; // receptions of parts; the one that fails
-	int code; // of DONE
+	int asked; // dumps until now
+	int interrupted; // number of the dump that is interrupted; 0 = none
+	int receiving, fails; // receive calls until now; the call that fails
+	int code; // error code in DONE
 } kernel;
 
 static struct part *part_new(void)
@@ -89,7 +89,7 @@ static void put_router(struct part *p, const struct nlmsghdr *q, bool is_v4)
 	p->len += n->nlmsg_len;
 }
 
-// mnl_socket_bind has given the socket an id.
+// Port id that mnl_socket_bind gave to the socket.
 static unsigned int self;
 
 ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *s, const void *buf, size_t len);
@@ -131,7 +131,7 @@ ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *s, void *buf, size_t
 		errno = ENOBUFS;
 		return -1;
 	}
-	assert_true(kernel.head < kernel.tail); // else it would wait without end
+	assert_true(kernel.head < kernel.tail); // otherwise it would wait forever
 	assert_true(p->len <= cap);
 	memcpy(buf, p->data, p->len);
 	for (size_t offset = 0; offset < p->len;) {
@@ -144,7 +144,7 @@ ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *s, void *buf, size_t
 	return (ssize_t)p->len;
 }
 
-// --- what is told -------------------------------------------------------------------------------
+// --- reported addresses -------------------------------------------------------------------------
 
 static struct port_kernel_watch *watch;
 static unsigned int told[2];
@@ -203,7 +203,7 @@ static void those_that_cannot_be_used_are_not(void **state)
 	kernel.flags = IFA_F_DADFAILED;
 	assert_int_equal(look(), 0);
 	assert_int_equal(told[0] + told[1], 0);
-	kernel.flags = IFA_F_TEMPORARY; // of IPv4 the bit says "secondary"
+	kernel.flags = IFA_F_TEMPORARY; // for IPv4 this bit means "secondary"
 	assert_int_equal(look(), 0);
 	assert_int_equal(told[0], 0);
 	assert_int_equal(told[1], 1);
@@ -219,8 +219,8 @@ static void news_are_asked_for_first_and_when_there_are_some(void **state)
 	assert_false(port_kernel_watch_news(watch));
 }
 
-// A dump that was interrupted (NLM_F_DUMP_INTR) is read to its end, so that the next one begins
-// with its own answer.
+// A dump that was interrupted (NLM_F_DUMP_INTR) is read to its end, so that the next read begins
+// with the answer to the next dump.
 static void an_interrupted_dump_is_asked_for_again(void **state)
 {
 	kernel.nb[1] = MANY;
@@ -235,7 +235,7 @@ static void an_interrupted_dump_is_asked_for_again(void **state)
 	}
 }
 
-// The rest of a dump that could not be received lies before the next one's answer.
+// The unread rest of a failed dump precedes the answer to the next one.
 static void an_old_answer_is_not_taken_for_the_new_one(void **state)
 {
 	kernel.nb[1] = MANY;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packet sockets on the loopback of a network namespace of the test's own: the kernel gives them
-// real datagrams, of both families. None comes twice, not even while the sockets are being bound,
-// and each comes to the socket that the port tells.
+// Packet sockets on the loopback interface of the test's own network namespace: the kernel delivers
+// real datagrams of both families to them. No datagram comes twice, not even while the sockets are
+// being bound, and each comes to the socket that the port predicts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,14 +38,14 @@
 #define LISTENER 3478
 #define WAIT_MS 20000
 
-static bool allowed; // to make a namespace, and to load programs
+static bool allowed; // may make a namespace, and load programs
 static int filter = -1;
 static struct test_rand rand_;
 
 static int fds[SOCKETS];
 static uint32_t next; // number in the payload of the next datagram
 static unsigned int copies[NUMBERS],
-	where[NUMBERS]; // by number: how often it came, and last to whom
+	where[NUMBERS]; // by number: how often it came, and to which socket last
 static unsigned int frames[SOCKETS];
 static bool meanwhile; // datagrams come while the sockets are being set up
 
@@ -76,7 +76,7 @@ static int open_udp(bool v4, uint16_t port)
 	return fd;
 }
 
-// Sends a datagram to the kernel. Packet sockets have had their turn when it is there. Returns its
+// Sends a datagram to the kernel. When it has arrived, packet sockets have seen it. Returns its
 // number.
 static uint32_t deliver_long(bool v4, uint16_t sport, uint16_t dport, size_t len)
 {
@@ -101,7 +101,7 @@ static uint32_t deliver(bool v4, uint16_t sport, uint16_t dport)
 	return deliver_long(v4, sport, dport, 8);
 }
 
-// Takes all that the packet sockets have.
+// Reads everything that the packet sockets have.
 static void drain(void)
 {
 	static uint8_t frame[70000];
@@ -216,7 +216,7 @@ static void start(int chooses)
 	assert_int_equal(packet_fanout_start(&f, fds, SOCKETS), 0);
 }
 
-// A started port of the sockets.
+// Starts a port on the sockets.
 static void start_steered(struct port_steer *s, struct port *p)
 {
 	int program;
@@ -265,7 +265,7 @@ static void test_once(void **state)
 	port_steer_close(&s);
 }
 
-// Where the kernel takes no program.
+// The kernel refuses the program.
 static void test_once_hashed(void **state)
 {
 	if (!allowed)
@@ -275,7 +275,7 @@ static void test_once_hashed(void **state)
 		assert_true(frames[i] > 0);
 }
 
-// The queue that the port tells of a datagram between two ports of the loopback.
+// The queue that the port predicts for a datagram between two ports of the loopback interface.
 static unsigned int told(const struct port *p, bool v4, uint16_t sport, uint16_t dport)
 {
 	uint32_t tuple[9] = {0}, n = v4 ? 2 : 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs by which a packet port and the kernel share an interface, run by the kernel itself
-// on frames of the test (BPF_PROG_TEST_RUN).
+// The programs that divide an interface between a packet port and the kernel, run by the kernel
+// itself on frames of the test (BPF_PROG_TEST_RUN).
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@
 #define KERNEL_HAS UINT32_MAX // TCX_NEXT
 
 static int program[2] = {-1, -1};
-static int shared = -1; // of addresses that move
+static int shared = -1; // map of addresses that can change
 
 // A frame that is built piece by piece.
 struct frame {
@@ -115,7 +115,7 @@ static void load(const struct port_own *local, uint32_t nb)
 		assert_non_null(code);
 		if (program[i] >= 0)
 			close(program[i]);
-		// of a socket's program the kernel's test runs begin behind the Ethernet header
+		// in the kernel's test runs a socket's program begins after the Ethernet header
 		program[i] = packet_bpf_load(PACKET_BPF_INGRESS, code, n);
 		free(code);
 		if (program[i] == -EPERM || program[i] == -ENOSYS)
@@ -199,7 +199,7 @@ static void test_udp4(void **state)
 		udp(&f, rows[i].port);
 		EXPECT(&f, rows[i].ours ? SOCKET_TAKES : SOCKET_NOT,
 			rows[i].ours ? KERNEL_LOSES : KERNEL_HAS);
-		ip4(&f, rows[i].dst, 17, 40, 0); // as many options as there can be
+		ip4(&f, rows[i].dst, 17, 40, 0); // the maximum of options
 		udp(&f, rows[i].port);
 		EXPECT(&f, rows[i].ours ? SOCKET_TAKES : SOCKET_NOT,
 			rows[i].ours ? KERNEL_LOSES : KERNEL_HAS);
@@ -220,7 +220,7 @@ static void test_udp6(void **state)
 	ip6(&f, "2001:db8::1", 17);
 	udp(&f, 3479);
 	THEIRS(&f);
-	ip6(&f, "2001:db8:0:0:1::1", 17); // the last word alone is the same
+	ip6(&f, "2001:db8:0:0:1::1", 17); // only the last word is equal
 	udp(&f, 3478);
 	THEIRS(&f);
 	ip6(&f, "2001:db8::1", 6);
@@ -243,7 +243,7 @@ static void test_extensions(void **state)
 	extension(&f, 17, 0);
 	udp(&f, 3479);
 	THEIRS(&f);
-	ip6(&f, "2001:db8::1", 60); // leads beyond the frame
+	ip6(&f, "2001:db8::1", 60); // leads beyond the end of the frame
 	extension(&f, 60, 0);
 	f.data[14 + 40 + 1] = 255;
 	assert_int_equal(run(program[PACKET_FILTER_SOCKET], &f), SOCKET_NOT);
@@ -263,7 +263,7 @@ static void test_fragments(void **state)
 	udp(&f, 53);
 	THEIRS(&f);
 	ip4(&f, "192.0.2.1", 17, 0, 0x00b9);
-	udp(&f, 53); // no ports there
+	udp(&f, 53); // an ICMP error has no ports there
 	COPY(&f);
 	for (uint32_t last = 1; last < 8; last++) { // not every interface pads it
 		f.len = 14 + 20 + last;
@@ -286,7 +286,7 @@ static void test_fragments(void **state)
 	COPY(&f);
 }
 
-// ICMP of a type, about a packet of that protocol.
+// An ICMP message of a type, about a packet of that protocol.
 static void icmp(struct frame *f, bool v4, uint8_t type, uint8_t about)
 {
 	uint8_t body[64] = {type};
@@ -353,7 +353,7 @@ static void test_others(void **state)
 	}
 }
 
-// Frames that end anywhere are never the kernel's loss, nor taken, unless the ports are in them.
+// Frames that end anywhere are neither lost to the kernel nor taken, unless they contain the ports.
 static void test_short(void **state)
 {
 	struct frame f;
@@ -373,7 +373,7 @@ static void test_short(void **state)
 	}
 }
 
-// Every one of many addresses is found, and nothing beside them.
+// Each of many addresses is found, and adjacent addresses are not.
 static void test_many(void **state)
 {
 	struct port_own local[1200];
@@ -384,7 +384,7 @@ static void test_many(void **state)
 	for (unsigned int i = 0; i < 600; i++) {
 		snprintf(text, sizeof(text), "10.%u.%u.8", i % 3, i / 3);
 		local[2 * i] = (struct port_own){address(text), 3478, 3478, false};
-		snprintf(text, sizeof(text), "fd00::%x:%x", i % 7, i / 7); // last words in common
+		snprintf(text, sizeof(text), "fd00::%x:%x", i % 7, i / 7); // with equal last words
 		local[2 * i + 1] = (struct port_own){address(text), 3478, 3480, false};
 	}
 	packet_filter_sort(local, 1200);
@@ -423,7 +423,7 @@ static void test_none(void **state)
 	THEIRS(&f);
 }
 
-// Whether a datagram to an address and port is ours.
+// Asserts that a datagram to an address and port is ours, or is not.
 static void expect_datagram(const char *addr, uint16_t port, bool ours, int line)
 {
 	struct frame f;
@@ -439,7 +439,7 @@ static void expect_datagram(const char *addr, uint16_t port, bool ours, int line
 		expect(&f, SOCKET_NOT, KERNEL_HAS, line);
 }
 
-// Addresses that the network gives are others without another program; those beside them stay.
+// Addresses from the network change without a new program; the other ones stay.
 static void test_moving(void **state)
 {
 	static const struct {

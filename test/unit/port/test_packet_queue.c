@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues of a packet port over calls that the test answers: frames that the kernel drops on their
-// way out cost no others, super-frames that it refuses go in pieces of which none is lost, and what
-// is left in a socket's queue is never taken for another frame.
+// Queues of a packet port over system calls that the test answers: a frame that the kernel drops on
+// transmit costs no other frame, refused super-frames leave in pieces without loss, and leftovers
+// in a socket's queue are never mistaken for another frame.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,10 +26,10 @@
 
 // --- sending -------------------------------------------------------------------------------------
 
-static uint8_t sent[256]; // a byte of each frame that went out, behind its headers
-static unsigned int nb_sent, nb_supers; // refusals of super-frames that the caller was told
+static uint8_t sent[256]; // a byte of each frame that left, from after its headers
+static unsigned int nb_sent, nb_supers; // refusals of super-frames that the caller saw
 static unsigned int room; // frames that the kernel takes before it is full
-static uint8_t whole[64][2048]; // the frames
+static uint8_t whole[64][2048]; // the sent frames
 static uint32_t lens[64];
 
 static void keep_frame(const struct msghdr *h)
@@ -44,7 +44,7 @@ static void keep_frame(const struct msghdr *h)
 	lens[nb_sent % RTE_DIM(lens)] = len;
 }
 
-// What the kernel says of a message; 0: it takes it.
+// The kernel's result for a message; 0 if it takes the message.
 static int judge(const struct msghdr *h)
 {
 	const struct virtio_net_hdr *super = h->msg_iov[0].iov_base;
@@ -57,7 +57,7 @@ static int judge(const struct msghdr *h)
 }
 
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags);
-// Frames that begin with 'x' are dropped, ENOBUFS; the call ends there.
+// Frames that begin with 'x' are dropped with ENOBUFS; the call ends there.
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -127,7 +127,7 @@ static struct rte_mbuf *super(const struct shape *s)
 	return super_make(s, bytes, SIZE, VTAP_WORLD_ROOM);
 }
 
-// Frames [from, from + nb) that went out are datagrams [first, ...) of a super-frame.
+// Asserts that the sent frames [begin, begin + nb) are datagrams [first, ...) of a super-frame.
 static void assert_pieces(
 	const struct shape *s, unsigned int begin, unsigned int nb, unsigned int first)
 {
@@ -142,15 +142,15 @@ static void assert_pieces(
 		for (uint32_t k = 0; k < SIZE; k++)
 			assert_int_equal(f[headers + k],
 				(uint8_t)((offset + k) * 31 + ((offset + k) >> 8) + s->seed));
-		// what a receiver checks
+		// checks that a receiver makes
 		assert_int_equal(
 			slow_sum(vtap_world_pseudo_sum(&piece, f), f + l4, lens[begin + i] - l4),
 			0xffff);
 	}
 }
 
-// A refused one switches super-frames off for good, and leaves in pieces; so do all later ones,
-// which are not offered whole. Frames stay in order.
+// A refused super-frame switches super-frames off for good, and leaves in pieces; so do all later
+// ones, which are no longer offered whole. Frames stay in order.
 static void test_cut(void **state)
 {
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
@@ -175,7 +175,7 @@ static void test_cut(void **state)
 	}
 }
 
-// The kernel is full in the midst of the pieces: those left go before anything else.
+// The kernel gets full in the middle of the pieces: the rest leaves before anything else.
 static void test_cut_full(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -198,7 +198,7 @@ static void test_cut_full(void **state)
 	assert_int_equal(tx.errors, 0);
 }
 
-// The kernel takes nothing: it stays the caller's.
+// The kernel takes nothing: the caller keeps the super-frame.
 static void test_cut_later(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -215,7 +215,7 @@ static void test_cut_later(void **state)
 	assert_int_equal(tx.errors, 0);
 }
 
-// So it does while there are no buffers for the pieces.
+// The caller also keeps it while there are no buffers for the pieces.
 static void test_cut_no_buffers(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -231,7 +231,7 @@ static void test_cut_no_buffers(void **state)
 	assert_int_equal(tx.errors, 0);
 }
 
-// What nobody can cut is freed and counted; it says nothing of others.
+// A super-frame that cannot be cut is freed and counted; this does not change how others are sent.
 static void test_cut_wrong(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -250,7 +250,7 @@ static void test_cut_wrong(void **state)
 	assert_int_equal(tx.errors, 3);
 }
 
-// Nothing more is to be sent: they go all the same, as soon as the kernel takes them.
+// Without another packet to send, the pieces still leave as soon as the kernel takes them.
 static void test_cut_tick(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -261,7 +261,7 @@ static void test_cut_tick(void **state)
 	for (unsigned int i = 0; i < SUPER_KEPT_TICKS - 1; i++)
 		super_kept_tick(&tx.kept);
 	room = 5;
-	super_kept_tick(&tx.kept); // that begins the second anew
+	super_kept_tick(&tx.kept); // that restarts the second
 	assert_int_equal(nb_sent, 10);
 	for (unsigned int i = 0; i < SUPER_KEPT_TICKS - 2; i++)
 		super_kept_tick(&tx.kept);
@@ -275,7 +275,7 @@ static void test_cut_tick(void **state)
 	assert_int_equal(nb_sent, PIECES);
 }
 
-// What nobody takes for a second would come too late, and blocks the way.
+// Pieces that the kernel refuses for a second would come too late, and block the queue.
 static void test_cut_given_up(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -294,7 +294,7 @@ static void test_cut_given_up(void **state)
 	assert_int_equal(nb_sent, 6);
 }
 
-// Closing gives back what was half sent, and counts it.
+// Closing frees half-sent super-frames, and counts them.
 static void test_cut_close(void **state)
 {
 	const struct shape s = {.payload = PIECES * SIZE};
@@ -309,7 +309,7 @@ static void test_cut_close(void **state)
 
 // --- receiving -----------------------------------------------------------------------------------
 
-static ssize_t queued[8]; // lengths of frames at the socket; negative: an error
+static ssize_t queued[8]; // lengths of frames on the socket; negative: an error
 static unsigned int at_queue;
 
 ssize_t __wrap_recvmsg(int fd, struct msghdr *msg, int flags);
@@ -331,7 +331,7 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
 
 static _Alignas(16) uint8_t ring[4 * SLOT];
 
-// A frame that is too long for its slot is at the socket.
+// A frame that is too long for its slot arrives on the socket.
 static void arrives(unsigned int slot, uint32_t len)
 {
 	struct tpacket2_hdr *h = (void *)(ring + slot * SLOT);
@@ -347,7 +347,7 @@ static void test_left_over(void **state)
 	struct packet_rx q = {.ring = ring, .slots = 4, .slot_len = SLOT, .pool = vtap_world_pool};
 	struct rte_mbuf *m[4];
 
-	// an error, what is left of a slot that was lost, and the frame
+	// an error, the rest of a lost slot, and the frame
 	memcpy(queued, (ssize_t[8]){-ENETDOWN, 5042, 5044, 5045}, sizeof(queued));
 	arrives(0, 5044);
 	arrives(1, 5045);
@@ -358,7 +358,7 @@ static void test_left_over(void **state)
 		rte_pktmbuf_free(m[i]);
 	}
 	assert_int_equal(q.errors, 0);
-	// nothing there: the slot is given up
+	// the queue is empty: the slot is given up
 	arrives(2, 5046);
 	assert_int_equal(packet_rx_burst(&q, m, 4), 0);
 	assert_int_equal(q.errors, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/port on the software devices every DPDK has: opening, queues, RSS, errors, closing.
+// lib/port on the software devices of every DPDK: opening, queues, RSS, errors, closing.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void test_pci_strings(void **state)
 	assert_false(port_device_pci("", bdf));
 }
 
-// No device of this kind has a node, and one that is not there has none either.
+// No device of this kind has a NUMA node, and neither has a missing device.
 static void test_no_node(void **state)
 {
 	assert_int_equal(port_device_socket("net_null0"), -1);
@@ -85,7 +85,7 @@ static void test_device_args(void **state)
 	assert_args("net_x0", 1, "", "net_x0");
 	assert_args("net_x0", 1, "a=1", "net_x0,a=1");
 	assert_args("net_x0,c=3", 1, "a=1,b=2", "net_x0,c=3,a=1,b=2");
-	// what the operator wrote wins, key by key
+	// the operator's arguments win, key by key
 	assert_args("net_x0,a=7", 1, "a=1,b=2", "net_x0,a=7,b=2");
 	assert_args("net_x0,b=7", 1, "a=1,b=2", "net_x0,b=7,a=1");
 	assert_args("net_x0,ab=7,ca=8", 1, "a=1", "net_x0,ab=7,ca=8,a=1");
@@ -134,7 +134,7 @@ static void test_open_start_close(void **state)
 	struct rte_mbuf *m[8];
 	struct port_counters k;
 
-	// Twice: everything of the first round is undone by close.
+	// Twice: closing undoes everything of the first round.
 	for (int round = 0; round < 2; round++) {
 		struct port *p = open_device("net_null0,size=60", 1, 1500);
 
@@ -153,14 +153,14 @@ static void test_open_start_close(void **state)
 		assert_int_equal(port_tx(p, 0, m, 8), 8);
 		p->ops->counters(p, &k);
 		assert_int_equal(k.tx_errors, 0);
-		assert_int_equal(p->ops->wake_fd(p, 0), -1); // nothing tells of its frames
+		assert_int_equal(p->ops->wake_fd(p, 0), -1); // nothing can wake for its frames
 		p->ops->stop(p);
 		p->ops->close(p);
 		assert_int_equal(rte_eth_dev_count_avail(), 0);
 	}
 }
 
-// The table is filled round-robin and what is in struct port is what the driver holds.
+// The table is filled round-robin, and struct port holds what the driver holds.
 static void test_rss(void **state)
 {
 	struct rte_eth_rss_conf conf = {0};
@@ -187,7 +187,8 @@ static void test_rss(void **state)
 	p->ops->close(p);
 }
 
-// Who gives a key gets homes that are the same at the next start; else each start has another one.
+// With a configured key the homes stay the same at the next start; otherwise each start has another
+// key.
 static void test_rss_key(void **state)
 {
 	uint8_t key[PORT_RSS_KEY_MAX], drawn[40] = {0};
@@ -232,7 +233,7 @@ static void test_refusals(void **state)
 	assert_refused("ffff:1f:1f.7", 1500, "no such PCI device");
 	assert_refused("net_null0", 9000, "do not fit the packet buffers");
 	assert_refused("net_null0", 40, "mtu 40");
-	// A refusal leaves nothing behind.
+	// A refusal leaves no device open.
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }
 
@@ -249,7 +250,7 @@ static void test_offloads(void **state)
 	p.uso = (struct port_super){64, 64, 65535};
 	p.l4_checksum_good = false;
 	assert_string_equal(port_offloads(&p, text, sizeof(text)), "uso 64x65535, tso 256x65535");
-	// cut, never beyond its room
+	// truncated, never beyond the buffer
 	for (size_t len = 1; len <= sizeof(small); len++)
 		assert_true(strlen(port_offloads(&p, small, len)) < len);
 }

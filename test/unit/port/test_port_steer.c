@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program that chooses the queue of a frame, for a TAP and for a group of packet sockets, run
-// by the kernel on frames of ours. What it should say is from Microsoft's verification vectors of
-// RSS, and from the Toeplitz hash of DPDK.
+// by the kernel on frames of the test. Expected results come from Microsoft's verification vectors
+// of RSS, and from DPDK's Toeplitz hash.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 #include "steer/steer_program.h"
 #include "steer/steer_table.h"
 
-#define BEFORE 14 // the kernel takes an Ethernet header off what it is given
+#define BEFORE 14 // the kernel strips an Ethernet header from its input
 
 static const uint8_t key[STEER_KEY] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77,
@@ -34,7 +34,7 @@ static const uint8_t key[STEER_KEY] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e,
 
 static struct steer_table *table;
 static int programs[] = {[STEER_AT_ETHERNET] = -1, [STEER_AT_IP] = -1}; // they share the table
-static enum steer_begins begins; // the one that is tried
+static enum steer_begins begins; // the program under test
 static uint8_t given[BEFORE + 256], *const frame = given + BEFORE;
 static struct test_rand rand_;
 
@@ -43,7 +43,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-// Loads a program; what the kernel has against it is printed.
+// Loads a program; prints the kernel's verifier log on an error.
 static int load(enum steer_begins layer, int map)
 {
 	struct bpf_insn insns[STEER_INSNS_MAX];
@@ -87,7 +87,7 @@ static int group_close(void **state)
 	return 0;
 }
 
-// The lowest bits of the hash are the queue.
+// Opens a table where the lowest bits of the hash are the queue.
 static int open_table(enum steer_begins layer)
 {
 	begins = layer;
@@ -115,7 +115,7 @@ static void need_program(void)
 		skip();
 }
 
-// What the program says of so many bytes of the frame.
+// The program's result for the first len bytes of the frame.
 static uint32_t queue_of(uint32_t len)
 {
 	const uint32_t off = begins == STEER_AT_IP ? BEFORE : 0;
@@ -123,7 +123,7 @@ static uint32_t queue_of(uint32_t len)
 				      .data_in = (uintptr_t)(given + off),
 				      .data_size_in = BEFORE + len - off}};
 
-	store_be16(given + 12, 0x88b5); // so that the kernel does not look
+	store_be16(given + 12, 0x88b5); // so that the kernel ignores the content
 	assert_int_equal(bpf(BPF_PROG_TEST_RUN, &run), 0);
 	return run.test.retval;
 }
@@ -159,8 +159,8 @@ static void hashes(const char *src, uint16_t sport, const char *dst, uint16_t dp
 	assert_int_equal(queue_of(len), without % STEER_RETA);
 	if (!v4)
 		return;
-	store_be16(frame + 20, 185); // another one
-	store_be32(frame + 34, 0x12345678); // whatever stands where the first one has its ports
+	store_be16(frame + 20, 185); // another extension header
+	store_be32(frame + 34, 0x12345678); // any bytes where the first fragment has its ports
 	assert_int_equal(queue_of(len), without % STEER_RETA);
 }
 
@@ -185,7 +185,7 @@ static struct endpoint any(bool v4)
 	uint8_t b[16];
 
 	test_rand_fill(&rand_, b, sizeof(b));
-	b[0] |= 1; // no free place of the table
+	b[0] |= 1; // not a free place of the table
 	e.addr = v4 ? addr_from_v4(b) : addr_from_v6(b);
 	return e;
 }
@@ -211,7 +211,7 @@ static void test_random(void **state)
 		const uint32_t len = make(&src, &dst);
 
 		assert_int_equal(queue_of(len), softrss(&src, &dst) % STEER_RETA);
-		frame[i % 2 ? 23 : 20] = 6; // the ports of TCP are where those of UDP are
+		frame[i % 2 ? 23 : 20] = 6; // TCP has its ports at the offsets of UDP's
 		assert_int_equal(queue_of(len + 20),
 			begins == STEER_AT_IP ? 0 : softrss(&src, &dst) % STEER_RETA);
 	}
@@ -236,7 +236,7 @@ static void test_others(void **state)
 	const uint32_t len = make(&src, &dst);
 
 	need_program();
-	// the kernel wants an IPv4 header whole, or at least a byte
+	// the kernel wants a complete IPv4 header, or at least one byte
 	for (uint32_t cut = begins == STEER_AT_IP ? 34 : 15; cut < 38; cut++)
 		assert_int_equal(queue_of(cut), 0);
 	store_be16(frame + 12, NET_ETHERTYPE_ARP);
@@ -273,7 +273,7 @@ static void rules_of(const char *address, const char *other_addr)
 	assert_int_not_equal(find_queue(address, 0xc104), 202);
 	assert_int_not_equal(find_queue(other_addr, 0xc001), 201);
 	frame[strchr(address, ':') ? 20 : 23] = 6;
-	assert_int_not_equal(queue_of(100), 201); // rules are of UDP
+	assert_int_not_equal(queue_of(100), 201); // rules are for UDP
 	steer_table_remove(table, &odd);
 	assert_int_equal(find_queue(address, 0xc001), before[1]);
 	assert_int_equal(find_queue(address, 0xc004), 202);
@@ -290,7 +290,7 @@ static void test_rules(void **state)
 	rules_of("2001:db8:0:1::1", "2001:db8::1");
 }
 
-// An address that the network replaces takes its rules along, as often as it likes.
+// An address that the network replaces keeps its rules, however often that happens.
 static void test_moved(void **state)
 {
 	static const char *const v4[] = {"192.0.2.1", "192.0.2.9"};
@@ -308,12 +308,12 @@ static void test_moved(void **state)
 			assert_int_equal(find_queue(a[(i + 1) % 2], 0xc001), 201);
 			assert_int_not_equal(find_queue(a[i % 2], 0xc001), 201);
 		}
-		steer_table_move(table, &addr[1], &addr[0]); // it has none
+		steer_table_move(table, &addr[1], &addr[0]); // the address has no rules
 		assert_int_equal(find_queue(a[0], 0xc001), 201);
 	}
 }
 
-// All ports of an address; as many addresses as there can be, of each family.
+// All ports of an address; the maximum number of addresses of each family.
 static void test_addresses(void **state)
 {
 	need_program();
@@ -334,7 +334,7 @@ static void test_addresses(void **state)
 	}
 }
 
-// Queues are dealt in turn.
+// Queues are assigned in turn.
 static void test_queues(void **state)
 {
 	need_program();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames on an ethdev. No software device of DPDK takes them, so the driver's two functions
-// are played here: what reaches it, what it refuses, a ring without room.
+// Super-frames on an ethdev. No software device of DPDK takes them, so the test plays the driver's
+// two functions: which frames reach it, which it refuses, a ring without room.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@
 
 static struct rte_mempool *pool;
 static char error[256];
-static bool tcp; // frames and super-frames are of TCP
+static bool tcp; // frames and super-frames are TCP
 
 static struct port *open_null(enum port_uso uso)
 {
@@ -51,8 +51,8 @@ static struct port *open_null(enum port_uso uso)
 
 // --- frames -------------------------------------------------------------------------------------
 
-// n datagrams of SIZE bytes, the last one shorter by one; n = 1: a plain frame. The payload tells
-// which datagram it is.
+// n datagrams of SIZE bytes, the last one shorter by one; n = 1: a plain frame. The payload holds
+// the number of the datagram.
 static struct rte_mbuf *frame(bool v4, unsigned int n, uint8_t first)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
@@ -95,11 +95,11 @@ static struct rte_mbuf *frame(bool v4, unsigned int n, uint8_t first)
 // --- a driver -----------------------------------------------------------------------------------
 
 static struct driver {
-	bool refuses; // super-frames
-	unsigned int room; // frames it takes
-	unsigned int a_call; // and in one call
+	bool refuses; // refuses super-frames
+	unsigned int room; // frames that it takes
+	unsigned int a_call; // and frames per call
 	unsigned int nb_seen;
-	uint8_t seen[SEEN]; // which datagram each frame begins with
+	uint8_t seen[SEEN]; // number of the first datagram in each frame
 	uint16_t supers;
 } driver;
 
@@ -113,7 +113,7 @@ static uint16_t driver_prepare(void *queue, struct rte_mbuf **m, uint16_t n)
 	return n;
 }
 
-// The sums that a driver expects, by DPDK's own function for TCP super-frames.
+// Checks the checksums that a driver expects, with DPDK's own function for TCP super-frames.
 static void check_prepared(struct rte_mbuf *m)
 {
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
@@ -174,7 +174,7 @@ static void seen_is(const uint8_t *want, unsigned int n)
 	assert_memory_equal(driver.seen, want, n);
 }
 
-// Plain 1; super-frame of 2, 3, 4; plain 5; super-frame of 6, 7.
+// Makes plain 1; super-frame of 2, 3, 4; plain 5; super-frame of 6, 7.
 static void mixed(struct rte_mbuf *m[4])
 {
 	m[0] = frame(true, 1, 1);
@@ -187,7 +187,7 @@ static const uint8_t one_by_one[] = {1, 2, 3, 4, 5, 6, 7};
 
 // --- tests --------------------------------------------------------------------------------------
 
-// No software device offers it: the port works without.
+// No software device offers it: the port works without it.
 static void test_not_offered(void **state)
 {
 	const enum port_uso all[] = {PORT_USO_AUTO, PORT_USO_ON, PORT_USO_OFF};
@@ -204,7 +204,7 @@ static void test_not_offered(void **state)
 	}
 }
 
-// Which drivers are asked for it.
+// Which drivers are asked to do it.
 static void test_plan(void **state)
 {
 	const struct port_config on = {.name = "wan", .uso = PORT_USO_ON},
@@ -223,7 +223,7 @@ static void test_plan(void **state)
 		{"net_igc", all & ~RTE_ETH_TX_OFFLOAD_UDP_CKSUM, 255, 8, 0},
 		{"net_igc", all, 1, 8, 0},
 		{"net_igc", all, 255, 1, 0},
-		{"net_txgbe", all, 255, 8, 0}, // offers it, does not do it
+		{"net_txgbe", all, 255, 8, 0}, // offers it, but does not do it
 		{"net_ngbe_vf", all, 255, 8, 0},
 	};
 
@@ -255,7 +255,7 @@ static void test_taken(void **state)
 	close_driver(p);
 }
 
-// A full ring: the rest stays the caller's, and is given again as it was left.
+// A full ring: the caller keeps the rest, and offers it again unchanged.
 static void test_full(void **state)
 {
 	struct port *p = open_driver();
@@ -273,8 +273,8 @@ static void test_full(void **state)
 	close_driver(p);
 }
 
-// Refused: cut, in order, nothing lost, also where it was given before and the ring was full; and
-// from then on there are to be none.
+// A refused super-frame is cut, in order and without loss, also if it was offered before to a full
+// ring; from then on the port accepts none.
 static void test_refused(void **state)
 {
 	for (unsigned int a_call = 1; a_call < 9; a_call++) {
@@ -298,7 +298,7 @@ static void test_refused(void **state)
 	}
 }
 
-// The frames a refused one is cut into are whole.
+// The frames that a refused super-frame is cut into are complete.
 static void test_refused_frames(void **state)
 {
 	struct rte_mbuf *m[4], *whole[8], *prepared[8];
@@ -308,7 +308,7 @@ static void test_refused_frames(void **state)
 		const unsigned int n = port_super_cut(m[i], pool, whole, 8);
 
 		port_uso_prepare(m[i]);
-		port_uso_prepare(m[i]); // given twice
+		port_uso_prepare(m[i]); // offered twice
 		assert_int_equal(port_super_cut(m[i], pool, prepared, 8), n);
 		for (unsigned int k = 0; k < n; k++)
 			assert_memory_equal(rte_pktmbuf_mtod(whole[k], void *),
@@ -320,7 +320,7 @@ static void test_refused_frames(void **state)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
-// TCP's are cut in the same way, and each kind is switched off by itself.
+// TCP super-frames are cut in this way, too, and each kind is switched off by itself.
 static void test_tcp(void **state)
 {
 	struct rte_mbuf *m[4];
@@ -340,7 +340,7 @@ static void test_tcp(void **state)
 	tcp = false;
 }
 
-// What a NIC is asked for when it is to cut TCP, and what it is never given.
+// Requirements on a NIC that cuts TCP, and super-frames that it never gets.
 static void test_plan_tcp(void **state)
 {
 	const struct port_config on = {.name = "wan", .tso = PORT_USO_ON}, off = {.name = "wan"};
@@ -366,7 +366,7 @@ static void test_plan_tcp(void **state)
 	}
 }
 
-// Nothing to cut into: left to the caller.
+// No buffers for the pieces: the caller keeps the super-frame.
 static void test_refused_pool_empty(void **state)
 {
 	static struct rte_mbuf *taken[2048];
@@ -378,14 +378,14 @@ static void test_refused_pool_empty(void **state)
 	driver.refuses = true;
 	while (n < RTE_DIM(taken) && (taken[n] = rte_pktmbuf_alloc(pool)) != NULL)
 		n++;
-	assert_int_equal(port_uso_tx(p, 0, m, 4), 1); // the plain one
+	assert_int_equal(port_uso_tx(p, 0, m, 4), 1); // the plain frame
 	rte_pktmbuf_free_bulk(taken, n);
 	assert_int_equal(port_uso_tx(p, 0, m + 1, 3), 3);
 	seen_is(one_by_one, 7);
 	close_driver(p);
 }
 
-// A ring that stays full while one is being cut: what is lost is counted.
+// A ring that stays full while a super-frame is cut: lost datagrams are counted.
 static void test_refused_lost(void **state)
 {
 	struct port *p = open_driver();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The replay port does what replay.h says: which frames, in which order, how many, and where those
-// that are sent end.
+// The replay port does what replay.h promises: which frames, in which order, how many, and where
+// transmitted frames end.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static struct port_replay_frames frames_of(const struct port_replay_template *t,
 		.seed = 1};
 }
 
-// What replay.h promises of one template and one patch.
+// Asserts what replay.h promises about one template and one patch.
 static void assert_frame(
 	const struct rte_mbuf *m, const struct port_replay_template *t, const uint8_t *patched)
 {
@@ -80,7 +80,7 @@ static void test_nothing_without_frames(void **state)
 	replay_world_close(p);
 }
 
-// Bursts of any size: the patches come one after the other, and begin anew.
+// Bursts of any size: the patches come in order, and then start again.
 static void test_order_and_bytes(void **state)
 {
 	static const uint16_t sizes[] = {1, 32, 5, 64, 65, 100, 7};
@@ -91,7 +91,7 @@ static void test_order_and_bytes(void **state)
 	unsigned int sent = 0;
 
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
-	assert_int_equal(port_rx(p, 0, m, 1), 0); // not yet told how many
+	assert_int_equal(port_rx(p, 0, m, 1), 0); // no limit set yet
 	port_replay_limit(p, 0, PORT_REPLAY_FOREVER);
 	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
 		assert_int_equal(port_rx(p, 0, m, sizes[i]), sizes[i]);
@@ -99,7 +99,7 @@ static void test_order_and_bytes(void **state)
 			assert_frame(m[k], &t, patch[sent % PATCHES]);
 		rte_pktmbuf_free_bulk(m, sizes[i]);
 	}
-	// set anew it begins with the first; taken away it is silent
+	// set again it begins with the first frame; removed it is silent
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 2), 1);
@@ -111,7 +111,7 @@ static void test_order_and_bytes(void **state)
 	replay_world_close(p);
 }
 
-// Which of the two templates each of n frames has; each is checked whole.
+// Returns which of the two templates each of n frames comes from, after a check of the whole frame.
 static void directions(
 	struct port *p, const struct port_replay_frames *f, bool *out, unsigned int n)
 {
@@ -130,7 +130,7 @@ static void directions(
 	}
 }
 
-// Queues know nothing of each other.
+// Queues are independent of each other.
 static void test_queues(void **state)
 {
 	const struct port_replay_template t[2] = {
@@ -216,7 +216,7 @@ static void test_limit(void **state)
 		assert_int_equal(port_tx(p, 0, m, nb), nb);
 	}
 	assert_int_equal(port_rx(p, 0, m, 32), 0);
-	// goes on where it stopped
+	// continues where it stopped
 	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 32), 1);
 	assert_frame(m[0], &t, patch[70 % PATCHES]);
@@ -224,7 +224,7 @@ static void test_limit(void **state)
 	replay_world_close(p);
 }
 
-// Frames for which there is no buffer are counted, and not lost to the order.
+// Frames without a buffer are counted, and the order is kept.
 static void test_no_buffers(void **state)
 {
 	const struct port_replay_template t = template_of(4, 64, 1, (uint16_t[]){0});
@@ -252,7 +252,7 @@ static void test_no_buffers(void **state)
 struct watched {
 	unsigned int received, sent;
 	size_t len;
-	uint8_t frame[4096]; // the last one sent
+	uint8_t frame[4096]; // the last frame sent
 };
 
 static void watch(void *ctx, bool sent, const uint8_t *frame, size_t len)
@@ -268,7 +268,7 @@ static void watch(void *ctx, bool sent, const uint8_t *frame, size_t len)
 	memcpy(w->frame, frame, len);
 }
 
-// Every byte arrives in the scratch line, of frames in several buffers too, and all are freed.
+// Every byte arrives in the scratch line, also from frames in several buffers, and all are freed.
 static void test_transmit(void **state)
 {
 	struct port *p = replay_world_open("replay:a");
@@ -299,7 +299,7 @@ static void test_transmit(void **state)
 	replay_world_close(p);
 }
 
-// Injected frames come at once, apart from all others, whether or not there is anything else.
+// Injected frames come at once, apart from all others, even if there is nothing else.
 static void test_inject(void **state)
 {
 	const struct port_replay_template t = template_of(6, 64, 1, (uint16_t[]){0});
@@ -318,7 +318,7 @@ static void test_inject(void **state)
 	assert_int_equal(m[0]->pkt_len, sizeof(udp4));
 	assert_memory_equal(rte_pktmbuf_mtod(m[0], const void *), udp4, sizeof(udp4));
 	rte_pktmbuf_free(m[0]);
-	assert_int_equal(w.received, 0); // only what comes from the templates is shown
+	assert_int_equal(w.received, 0); // only frames from the templates are shown
 	assert_int_equal(port_rx(p, 0, m, 4), 2);
 	assert_int_equal(w.received, 2);
 	rte_pktmbuf_free_bulk(m, 2);
@@ -332,7 +332,7 @@ static void test_inject(void **state)
 		assert_int_equal(m[i]->pkt_len, i + 1);
 	rte_pktmbuf_free_bulk(m, PORT_REPLAY_INJECT_FRAMES);
 	assert_int_equal(port_replay_inject(p, 0, big, PORT_REPLAY_INJECT_MAX), 0);
-	replay_world_close(p); // with what nobody has fetched
+	replay_world_close(p); // with a frame that nobody has fetched
 }
 
 static void test_refusals(void **state)
@@ -345,7 +345,7 @@ static void test_refusals(void **state)
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	t.window[1].offset = 85; // beyond the end
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
-	t.window[1].offset = 15; // over the other
+	t.window[1].offset = 15; // overlaps the other
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
 	t.window[0].patch_idx[3] = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_super_cut against plain frames built from nothing: every family, protocol, tag, size and cut
-// of the chain; then everything a super-frame can lie about.
+// port_super_cut against plain frames built from scratch: every family, protocol, tag, size and
+// split of the chain; then every inconsistency that a super-frame can have.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,12 +23,12 @@
 static struct rte_mempool *pool, *small;
 static uint8_t payload[PAYLOAD_MAX], whole[PAYLOAD_MAX + 256], expected[ROOM];
 
-// --- frames from nothing ------------------------------------------------------------------------
+// --- frames built from scratch ------------------------------------------------------------------
 
 struct content {
 	bool v4, tcp, tag;
 	uint8_t options, tcp_options; // bytes of each, multiples of 4
-	uint8_t tos, ttl, flags; // flags: TCP
+	uint8_t tos, ttl, flags; // flags: those of TCP
 	bool df;
 	uint16_t id, vlan, sport, dport;
 	uint32_t seq, ack;
@@ -151,12 +151,12 @@ static void random_content(struct test_rand *r, struct content *c)
 	c->options = test_rand_below(r, 3) != 0 ? 0 : (uint8_t)(4 * test_rand_below(r, 11));
 	c->tcp_options = (uint8_t)(4 * test_rand_below(r, 11));
 	if (test_rand_below(r, 4) == 0)
-		c->id = 0xfff0; // runs over
+		c->id = 0xfff0; // wraps around
 	if (test_rand_below(r, 4) == 0)
 		c->seq = 0xffffff00;
 }
 
-// Copies a frame into buffers cut at most at every step bytes.
+// Copies a frame into a chain of buffers of at most `step` bytes.
 static struct rte_mbuf *chain(
 	struct test_rand *r, const uint8_t *frame, uint32_t len, uint32_t step)
 {
@@ -168,7 +168,7 @@ static struct rte_mbuf *chain(
 		const uint32_t n =
 			RTE_MIN(RTE_MIN(len - done, 1 + test_rand_below(r, step)), (uint32_t)ROOM);
 
-		if (done > 0 || test_rand_below(r, 8) == 0) { // now and then an empty first one
+		if (done > 0 || test_rand_below(r, 8) == 0) { // now and then an empty first buffer
 			m->next = rte_pktmbuf_alloc(pool);
 			assert_non_null(m->next);
 			m = m->next;
@@ -197,7 +197,7 @@ static void mark(
 	m->l4_len = l4_len(c) & 0xff;
 }
 
-// The whole as one frame, its checksum field as super.h says.
+// Builds the whole as one frame, with the checksum field that super.h requires.
 static uint32_t build_super(const struct content *c, uint32_t len)
 {
 	const uint32_t n = build(whole, c, payload, len);
@@ -206,7 +206,7 @@ static uint32_t build_super(const struct content *c, uint32_t len)
 	return n;
 }
 
-// Content of frame i of n: what RFC 793 and the IP identification of a sender that counts say.
+// Content of frame i of n: by RFC 793, and with the IP identification of a sender that counts up.
 static struct content nth(const struct content *c, unsigned int i, unsigned int n, uint16_t size)
 {
 	struct content k = *c;
@@ -267,13 +267,14 @@ static void test_random(void **state)
 		m = chain(&r, whole, total, steps[total > 8000 ? 2 + k % 2 : k % 4]);
 		mark(m, &c, direction, size);
 		check_cut(m, &c, len, size);
-		// untouched
+		// unchanged
 		assert_int_equal(m->pkt_len, total);
 		rte_pktmbuf_free(m);
 	}
 }
 
-// Received and to be sent on: as if made to be sent, whatever its checksum field held.
+// A received super-frame that is forwarded: like one made for sending, whatever its checksum field
+// held.
 static void test_forward(void **state)
 {
 	struct test_rand r = test_rand_start("super");
@@ -305,13 +306,13 @@ static void test_forward(void **state)
 		build_super(&c, len);
 		assert_memory_equal(rte_pktmbuf_mtod(m, void *), whole, m->data_len);
 		check_cut(m, &c, len, size);
-		m->tso_segsz = 0; // no longer what it says
+		m->tso_segsz = 0; // no longer valid
 		assert_false(port_super_forward(m));
 		rte_pktmbuf_free(m);
 	}
 }
 
-// Every pair of family and protocol, cut within the headers at every byte.
+// Every pair of family and protocol, split within the headers at every byte.
 static void test_cuts(void **state)
 {
 	struct test_rand r = test_rand_start("super");
@@ -338,7 +339,7 @@ static void test_cuts(void **state)
 	}
 }
 
-// The longest there can be, and Ethernet padding behind a short one.
+// The longest possible super-frame, and Ethernet padding after a short one.
 static void test_ends(void **state)
 {
 	struct test_rand r = test_rand_start("super");
@@ -380,7 +381,7 @@ struct lie {
 	const char *label;
 	bool v4, tcp;
 	enum direction direction;
-	int offset; // byte of the frame, from l3 (below 100) or l4 (from 100), -1 = none
+	int offset; // byte of the frame, from l3 (below 100) or l4 (from 100), -1 = no byte
 	uint8_t value;
 	void (*tell)(struct rte_mbuf *m);
 };
@@ -495,13 +496,13 @@ static void test_lies(void **state)
 		total = build_super(&c, 20);
 		m = chain(&r, whole, total, 30);
 		mark(m, &c, l->direction, 3);
-		check_cut(m, &c, 20, 3); // only the lie is wrong about it
+		check_cut(m, &c, 20, 3); // only the changed byte is wrong
 		rte_pktmbuf_free(m);
 		if (l->offset >= 0) {
 			byte = whole + l2_len(&c) + l->offset % 100 +
 				(l->offset >= 100 ? l3_len(&c) : 0);
 			*byte = *byte != l->value ? l->value : (uint8_t)~l->value;
-			// no lie but a wrong length where the checksum is looked at
+			// no fault except a wrong length where the checksum is verified
 			if (c.v4 && l->offset < 100 && strstr(l->label, "checksum") == NULL) {
 				put16(whole + l2_len(&c) + 10, 0);
 				put16(whole + l2_len(&c) + 10,
@@ -526,7 +527,7 @@ static void test_lies(void **state)
 	}
 }
 
-// Cut short at every length: never more than is there is read, whatever it says.
+// Truncated at every length: only bytes that exist are read, whatever the headers claim.
 static void test_short(void **state)
 {
 	struct test_rand r = test_rand_start("super");
@@ -549,7 +550,7 @@ static void test_short(void **state)
 	}
 }
 
-// The checksum of a received IPv4 header is looked at unless the port has done it.
+// The checksum of a received IPv4 header is verified unless the port has done so.
 static void test_ip_checksum_known(void **state)
 {
 	struct test_rand r = test_rand_start("super");
@@ -573,7 +574,7 @@ static void test_ip_checksum_known(void **state)
 	rte_pktmbuf_free(m);
 }
 
-// Not enough buffers, not enough room in out, in a buffer: nothing is made, nothing is lost.
+// Too few buffers, too little room in `out` or in a buffer: no frame is made, none is lost.
 static void test_no_room(void **state)
 {
 	struct test_rand r = test_rand_start("super");

@@ -45,7 +45,8 @@ static void assert_frame(const struct rte_mbuf *m, const uint8_t *expected, uint
 	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *), expected, len);
 }
 
-// Nothing left undone: nothing changes, and only what the kernel has verified is trusted.
+// Frames without offloads: nothing changes, and only checksums that the kernel verified are
+// trusted.
 static void test_plain(void **state)
 {
 	for (unsigned int bits = 0; bits < 8; bits++) {
@@ -69,7 +70,7 @@ static void test_plain(void **state)
 	}
 }
 
-// A checksum left undone is made whole, for payloads of odd and even length and none.
+// A partial checksum is completed, for payloads of odd and even length and an empty one.
 static void test_partial(void **state)
 {
 	static const uint32_t sizes[] = {0, 1, 2, 3, 7, 8, 31, 32, 33, 1000, 1459};
@@ -91,7 +92,7 @@ static void test_partial(void **state)
 		}
 }
 
-// Options of IPv4 move the header that the checksum is of.
+// IPv4 options move the header with the checksum.
 static void test_partial_options(void **state)
 {
 	const struct shape s = shape_of(0, 100);
@@ -109,8 +110,7 @@ static void test_partial_options(void **state)
 	rte_pktmbuf_free(m);
 }
 
-// A sum of zero: of UDP it has to become 0xffff, as 0 says that there is no checksum (RFC 768); of
-// TCP it stays.
+// A sum of zero: UDP must send 0xffff, as 0 means that there is no checksum (RFC 768); TCP sends 0.
 static void test_partial_zero(void **state)
 {
 	for (unsigned int bits = 0; bits < 8; bits++) {
@@ -119,7 +119,7 @@ static void test_partial_zero(void **state)
 		const uint32_t field = frame_make(&s, bytes, true);
 		struct rte_mbuf *m;
 
-		// the last two bytes take what is missing from a sum of all ones
+		// the last two bytes complete the sum to all ones
 		store_be16(bytes + shape_len(&s) - 2, 0);
 		store_be16(bytes + shape_len(&s) - 2,
 			(uint16_t)~slow_sum(0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
@@ -131,7 +131,7 @@ static void test_partial_zero(void **state)
 	}
 }
 
-// The offset is that of a packet inside another (VXLAN, say): the outer one's checksum is its own.
+// The offset is that of an inner packet (VXLAN, say): the outer checksum is independent.
 static void test_partial_inner(void **state)
 {
 	const struct shape inner = shape_of(0, 50), outer = shape_of(0, shape_len(&inner));
@@ -151,7 +151,7 @@ static void test_partial_inner(void **state)
 	rte_pktmbuf_free(m);
 }
 
-// Places of the checksum at, across and beyond the end of the frame.
+// Checksum offsets at, across and beyond the end of the frame.
 static void test_partial_hostile(void **state)
 {
 	const struct shape s = shape_of(0, 20);
@@ -183,7 +183,7 @@ static void test_partial_hostile(void **state)
 		assert_true(L4_UNKNOWN(m));
 		rte_pktmbuf_free(m);
 	}
-	// frames of one byte up to two headers: nothing behind them is read
+	// frames from one byte to two headers: nothing after them is read
 	for (uint32_t cut = 1; cut < shape_len(&s); cut++) {
 		const struct virtio_net_hdr h = partial_header(&s);
 
@@ -191,7 +191,7 @@ static void test_partial_hostile(void **state)
 		assert_int_equal(vnet_hdr_received(&h, m), cut < 34 + 8 ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
 	}
-	// a plain frame in two buffers is longer than any that was asked for
+	// a plain frame in two buffers is longer than any frame that was asked for
 	m = chain_make(bytes, len, 50);
 	assert_int_equal(
 		vnet_hdr_received(
@@ -218,7 +218,7 @@ static void test_super_received(void **state)
 				assert_int_equal(vnet_hdr_received(&h, m), 0);
 				assert_true(LRO(m));
 				assert_int_equal(m->tso_segsz, 1200);
-				// left undone by this host, or verified: right either way
+				// left partial by this host, or verified: correct in both cases
 				assert_true(flags != 0 ? L4_GOOD(m) : L4_UNKNOWN(m));
 				assert_memory_equal(
 					rte_pktmbuf_mtod(m, uint8_t *), bytes, VTAP_WORLD_ROOM);
@@ -245,10 +245,10 @@ static void test_super_hostile(void **state)
 	bad[1].csum_start = 33;
 	bad[2].csum_start = 0xffff;
 	bad[3].csum_offset = 16;
-	bad[4].gso_type = VIRTIO_NET_HDR_GSO_UDP; // fragments: never asked for
+	bad[4].gso_type = VIRTIO_NET_HDR_GSO_UDP; // fragments: never requested
 	bad[5].gso_type = 2;
 	bad[6].gso_type = 0x7f;
-	bad[7].gso_type = VIRTIO_NET_HDR_GSO_TCPV4; // of a checksum of UDP
+	bad[7].gso_type = VIRTIO_NET_HDR_GSO_TCPV4; // offset of a UDP checksum
 	frame_make(&s, bytes, true);
 	for (unsigned int i = 0; i <= RTE_DIM(bad); i++) {
 		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
@@ -256,7 +256,7 @@ static void test_super_hostile(void **state)
 			i < RTE_DIM(bad) ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
 	}
-	// neither IP, nor UDP or TCP in it
+	// not IP, or IP without UDP or TCP
 	for (unsigned int i = 0; i < 2; i++) {
 		frame_make(&s, bytes, true);
 		bytes[i == 0 ? 12 : 23] = 0x55;
@@ -264,7 +264,7 @@ static void test_super_hostile(void **state)
 		assert_int_equal(vnet_hdr_received(&good, m), -EINVAL);
 		rte_pktmbuf_free(m);
 	}
-	// every length of frame up to its headers
+	// every frame length up to its headers
 	for (uint32_t cut = 1; cut < 60; cut++) {
 		m = chain_make(bytes, cut, VTAP_WORLD_ROOM);
 		vnet_hdr_received(&good, m);
@@ -305,7 +305,7 @@ static void test_super_sent_wrong(void **state)
 
 	frame_make(&s, bytes, true);
 	for (unsigned int i = 0; i < 5; i++) {
-		// headers have to lie in the first buffer
+		// headers have to be in the first buffer
 		struct rte_mbuf *m = super_make(&s, bytes, 1200, i == 4 ? 41 : VTAP_WORLD_ROOM);
 
 		if (i == 0)

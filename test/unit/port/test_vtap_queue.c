@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues of a vtap over a socket pair, which keeps frames apart as a TAP does and can be made to
-// refuse the long ones (EMSGSIZE) or to take no more for now (EAGAIN), as a TAP seldom does.
+// Queues of a vtap over a socket pair, which preserves frame boundaries like a TAP and can be made
+// to refuse long frames (EMSGSIZE) or to take no more for now (EAGAIN), which a TAP seldom does.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static int wire_close(void **state)
 	return vtap_world_whole(state);
 }
 
-// What the kernel's end sends: header, then the frame in bytes.
+// Sends from the kernel's end: the header, then the frame in `bytes`.
 static void kernel_send(const struct virtio_net_hdr *h, uint32_t len)
 {
 	const struct iovec iov[2] = {{(void *)(uintptr_t)h, HEADER}, {bytes, len}};
@@ -59,7 +59,7 @@ static void kernel_send(const struct virtio_net_hdr *h, uint32_t len)
 	assert_int_equal(writev(w.theirs, iov, 2), HEADER + len);
 }
 
-// Takes the next frame off the kernel's end into frame; 0 when there is none.
+// Takes the next frame from the kernel's end into `frame`; returns 0 if there is no frame.
 static uint32_t kernel_take(struct virtio_net_hdr *h)
 {
 	const struct iovec iov[2] = {{h, HEADER}, {frame, sizeof(frame)}};
@@ -68,7 +68,7 @@ static uint32_t kernel_take(struct virtio_net_hdr *h)
 	return n < (ssize_t)HEADER ? 0 : (uint32_t)(n - (ssize_t)HEADER);
 }
 
-// Room for so many bytes on their way: a longer frame is refused, too many wait.
+// Limits the bytes on the wire to `room`: a longer frame is refused, too many frames wait.
 static void wire_narrow(int room)
 {
 	const int half = room / 2; // the kernel doubles it
@@ -76,7 +76,7 @@ static void wire_narrow(int room)
 	assert_int_equal(setsockopt(w.ours, SOL_SOCKET, SO_SNDBUF, &half, sizeof(half)), 0);
 }
 
-// The plain frame that segment i of a super-frame is, except what changes from one to the next.
+// Asserts that `frame` is segment i of a super-frame, except for fields that differ per segment.
 static void assert_segment(const struct shape *s, uint16_t size, unsigned int i, uint32_t len)
 {
 	const uint32_t offset = i * size, n = RTE_MIN((uint32_t)size, s->payload - offset);
@@ -86,7 +86,7 @@ static void assert_segment(const struct shape *s, uint16_t size, unsigned int i,
 	for (uint32_t k = 0; k < n; k++)
 		expected[k] = (uint8_t)((offset + k) * 31 + ((offset + k) >> 8) + s->seed);
 	assert_memory_equal(frame + shape_headers(s), expected, n);
-	// what a receiver checks
+	// checks that a receiver makes
 	const struct shape cut = {.v6 = s->v6, .tcp = s->tcp, .tag = s->tag, .payload = n};
 
 	assert_int_equal(
@@ -96,7 +96,7 @@ static void assert_segment(const struct shape *s, uint16_t size, unsigned int i,
 
 // --- receive ------------------------------------------------------------------------------------
 
-// Frames of every length come out as they went in, one buffer each unless they are longer.
+// Frames of every length come out as they went in; only longer ones take more than one buffer.
 static void test_receive(void **state)
 {
 	static const uint32_t sizes[] = {0, 1, 18, 1458, 2005, 2006, 2007, 4054, 30000, 65493};
@@ -121,7 +121,7 @@ static void test_receive(void **state)
 	assert_int_equal(w.rx.errors, 0);
 }
 
-// The longest there is: 64 KB of IP behind a tag.
+// The longest frame possible: 64 KB of IP after a tag.
 static void test_receive_longest(void **state)
 {
 	const struct virtio_net_hdr none = {0};
@@ -134,13 +134,14 @@ static void test_receive_longest(void **state)
 	assert_int_equal(vtap_rx_burst(&w.rx, &m, 1), 1);
 	assert_int_equal(m->pkt_len, shape_len(&s));
 	assert_memory_equal(rte_pktmbuf_read(m, 0, m->pkt_len, frame), bytes, m->pkt_len);
-	// closing gives back what is left in its places, and no buffer that was given away
+	// closing frees the buffers in the slots, and none that was handed out
 	vtap_rx_free(&w.rx);
 	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), m->nb_segs);
 	rte_pktmbuf_free(m);
 }
 
-// No more than asked for, in order, and no buffer is spent on an empty poll or a bad header.
+// No more frames than asked for, in order, and neither an empty poll nor a bad header uses a
+// buffer.
 static void test_receive_burst(void **state)
 {
 	const struct virtio_net_hdr none = {0}, bad = {.gso_type = 0x7f, .gso_size = 1};
@@ -169,7 +170,7 @@ static void test_receive_burst(void **state)
 	assert_int_equal(w.rx.errors, 1);
 }
 
-// Without super-frames one buffer is all a queue holds.
+// Without super-frames a queue holds just one buffer.
 static void test_receive_single(void **state)
 {
 	const struct virtio_net_hdr none = {0};
@@ -187,7 +188,7 @@ static void test_receive_single(void **state)
 	rte_pktmbuf_free(m[0]);
 }
 
-// An empty pool leaves the frame where it is.
+// With an empty pool the frame stays in the kernel.
 static void test_receive_no_buffers(void **state)
 {
 	const struct virtio_net_hdr none = {0};
@@ -233,7 +234,7 @@ static void test_send(void **state)
 	assert_int_equal(kernel_take(&h), 0);
 }
 
-// Super-frames go whole as long as nobody refuses one.
+// Super-frames leave whole until the kernel refuses one.
 static void test_send_super(void **state)
 {
 	for (unsigned int bits = 0; bits < 4; bits++) {
@@ -252,7 +253,8 @@ static void test_send_super(void **state)
 	assert_int_equal(w.tx.kept.cut, 0);
 }
 
-// A refused one switches its kind off for good, and leaves in pieces; so does every later one.
+// A refused super-frame switches its kind off for good, and leaves in pieces; so does every later
+// one.
 static void test_refused(void **state)
 {
 	for (unsigned int bits = 0; bits < 4; bits++) {
@@ -280,7 +282,7 @@ static void test_refused(void **state)
 					assert_int_equal(h.gso_type, 0);
 					assert_segment(&s, 1200, got, len);
 				}
-				vtap_tx_burst(&w.tx, NULL, 0); // what had to wait
+				vtap_tx_burst(&w.tx, NULL, 0); // the waiting ones
 			} while (got < 42);
 			assert_int_equal(kernel_take(&h), 0);
 		}
@@ -288,7 +290,7 @@ static void test_refused(void **state)
 	}
 }
 
-// One that was sent to be whole but comes when it is off already: a worker read it before.
+// A super-frame that arrives after its kind was switched off: a worker had read the old state.
 static void test_already_off(void **state)
 {
 	const struct shape s = {.payload = 3000};
@@ -304,7 +306,7 @@ static void test_already_off(void **state)
 	assert_int_equal(kernel_take(&h), 0);
 }
 
-// While the kernel takes no more nothing is lost, nothing overtakes, and what is half sent is
+// While the kernel takes no more, nothing is lost or reordered, and a half-sent super-frame is
 // finished first.
 static void test_full(void **state)
 {
@@ -321,7 +323,7 @@ static void test_full(void **state)
 	frame_make(&plain, bytes, false);
 	m[1] = chain_make(bytes, shape_len(&plain), VTAP_WORLD_ROOM);
 	taken = vtap_tx_burst(&w.tx, m, 2);
-	assert_int_equal(taken, 1); // the super-frame is taken, and blocks the way
+	assert_int_equal(taken, 1); // the super-frame is taken, and blocks the queue
 	assert_int_equal(vtap_tx_burst(&w.tx, m + 1, 1), 0);
 	for (tries = 0; tries < 100; tries++) {
 		for (; (len = kernel_take(&h)) > 0; got++) {
@@ -338,7 +340,7 @@ static void test_full(void **state)
 	assert_int_equal(w.tx.errors, 0);
 }
 
-// Nothing of it fits: it stays the caller's, and its pieces go back.
+// No piece of it fits: the caller keeps it, and its pieces are freed.
 static void test_full_at_once(void **state)
 {
 	const struct shape plain = {.payload = 1000}, s = {.payload = 5000};
@@ -356,7 +358,7 @@ static void test_full_at_once(void **state)
 	frame_make(&s, bytes, true);
 	m[99] = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	in_use = rte_mempool_in_use_count(vtap_world_pool);
-	for (unsigned int off = 0; off < 2; off++) { // whole, and to be cut
+	for (unsigned int off = 0; off < 2; off++) { // whole, and cut
 		assert_int_equal(vtap_tx_burst(&w.tx, &m[99], 1), 0);
 		assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), in_use);
 		assert_int_equal(w.tx.kept.cut, 0);
@@ -372,7 +374,7 @@ static void test_full_at_once(void **state)
 	assert_int_equal(w.tx.errors, 0);
 }
 
-// No buffers to cut it into: it stays the caller's.
+// No buffers for the pieces: the caller keeps it.
 static void test_no_buffers(void **state)
 {
 	const struct shape s = {.payload = 5000};
@@ -390,7 +392,8 @@ static void test_no_buffers(void **state)
 	assert_int_equal(w.tx.errors, 0);
 }
 
-// What no kernel would take and nobody can cut is freed and counted; it says nothing of others.
+// A super-frame that no kernel takes and that cannot be cut is freed and counted; this does not
+// change how others are sent.
 static void test_wrong(void **state)
 {
 	const struct shape s = {.payload = 5000}, longest = {.payload = 60000};
@@ -419,7 +422,8 @@ static void test_wrong(void **state)
 	assert_int_equal(w.tx.kept.cut, 0);
 }
 
-// Nothing more is to be sent: what is half sent goes all the same, or is given up after a second.
+// Without another packet to send, a half-sent super-frame is still finished, or given up after a
+// second.
 static void test_tick(void **state)
 {
 	const struct shape s = {.payload = 20000};
@@ -449,7 +453,7 @@ static void test_tick(void **state)
 	}
 }
 
-// Closing gives back what was half sent, and counts it.
+// Closing frees a half-sent super-frame, and counts it.
 static void test_close_half_sent(void **state)
 {
 	const struct shape s = {.payload = 20000};

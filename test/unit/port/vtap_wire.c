@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wire between two ports, for test_vtap, test_wake and test_virtio of the lab: what comes out of
-// one goes into the other, super-frames whole if that one takes them. The kernels at the ends are
-// the test.
-//
-//	vtap_wire PREFIX DEVICE DEVICE [SIZE | unfinished]
-//
-// SIZE: super-frames go on with segments of that size, whatever theirs was: more of them than a
-// kernel takes in one, so that it refuses. unfinished: UDP goes into the first device as a virtual
-// machine sends it, with the checksum left to a NIC. Every line on stdin is answered with one of
-// JSON; the end of it is the end.
+// A wire between two ports, for test_vtap, test_wake and test_virtio of the lab: frames from one
+// port go into the other, super-frames whole if that port takes them. The kernels at both ends are
+// under test.
+// vtap_wire PREFIX DEVICE DEVICE [SIZE | unfinished]
+// SIZE: super-frames are passed on with segments of this size, whatever their own size was: more
+// segments than a kernel takes in one super-frame, so that it refuses. unfinished: UDP goes into
+// the first device as a virtual machine sends it, with the checksum left to a NIC. Each line on
+// stdin is answered with a line of JSON; the end of stdin ends the program.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,18 +29,18 @@
 #define QUEUES 2
 
 static struct rte_mempool *pool;
-static uint16_t size; // of the segments sent; 0 = as they came
+static uint16_t size; // of the segments sent; 0 = unchanged
 
 static bool unfinished;
 
 static struct end {
 	struct port *port;
 	uint64_t frames, supers, longest; // received
-	uint64_t unsent, left; // towards the other end; left: their checksums were
+	uint64_t unsent, left; // towards the other end; left: with partial checksums
 	uint64_t queue[QUEUES]; // of the frames
 } end[2];
 
-// What was received becomes what is to be sent (super.h).
+// Prepares a received mbuf for sending (super.h).
 static void turn_round(struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -58,7 +56,7 @@ static void turn_round(struct rte_mbuf *m)
 		m->tso_segsz = size;
 }
 
-// Leaves the checksum of UDP to whoever sends the frame on: the field has the pseudo-header's.
+// Leaves the UDP checksum to a later sender: the field has the sum of the pseudo-header.
 static bool leave(struct rte_mbuf *m)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *ip = data + 14;
@@ -80,7 +78,7 @@ static void pass(struct end *src, struct end *dst, uint16_t queue)
 {
 	struct rte_mbuf *m[BURST];
 	const uint16_t n = port_rx(src->port, queue, m, BURST);
-	// one way crosses over, so that a flow comes back by another queue than it went
+	// one direction changes queues, so that a flow returns on another queue than it took
 	const uint16_t out = (uint16_t)(queue + (src == &end[1])) % dst->port->nb_txq;
 	uint16_t sent = 0;
 

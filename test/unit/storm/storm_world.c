@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time, receive rings, calls and those who ask, of the storms of test_storm and
-// test_storm_strangers.
+// Time, receive rings, calls and clients, for the storms of test_storm and test_storm_strangers.
 #include "storm_world.h"
 #include "bytes.h"
 #include "datapath.h"
@@ -11,20 +10,20 @@
 #include "worker.h"
 
 #define RING 1024 // descriptors of a queue, the default
-#define ROUND_NS 300 // of a worker, whatever there is to do
-#define PACKET_NS 100 // more for each that is received, or handed over
+#define ROUND_NS 300 // of a worker, whatever its work
+#define PACKET_NS 100 // more for each packet received or handed over
 #define REQUEST_NS 3500 // more for each request that is answered
 #define HELLO_NS 400 // and ClientHello
-#define ANSWER_NS 100 // and what else a host answers
+#define ANSWER_NS 100 // and for each other answer of a host
 #define ERROR_NS 200 // ICMP error
 #define FRAGMENT_NS 100
-#define RECORD_NS 100 // of DTLS that is of no use
+#define RECORD_NS 100 // for a useless DTLS record
 #define CHANNEL 0x4001
 #define STREAMS 6
 #define UDP 17
 #define RTO_NS UINT64_C(500000000) // after which a client asks again, then twice as long
 
-// What comes in on a queue, evenly.
+// Traffic that comes in on a queue at even intervals.
 struct stream {
 	const struct frame *frame; // nb of them, in turn
 	uint32_t nb, next;
@@ -33,7 +32,7 @@ struct stream {
 	uint64_t every_ns, next_ns;
 };
 
-// A client that asks until it is answered.
+// A client that repeats its request until it is answered.
 struct asker {
 	struct frame frame;
 	uint64_t next_ns, rto_ns;
@@ -42,12 +41,12 @@ struct asker {
 
 struct dp_world world;
 struct frame storm[2 * CLIENTS]; // all allocate, then all release
-struct frame fakes[ASKERS]; // all valid, and of no use
+struct frame fakes[ASKERS]; // all valid, and useless
 struct frame up, down;
 static struct asker asker[ASKERS];
 static unsigned int nb_askers, nb_answered, nb_expected;
-static uint16_t asker_of[UINT16_MAX + 1]; // by port: its number from 1 on
-static uint64_t ask_ns; // when one of them asks next
+static uint16_t asker_of[UINT16_MAX + 1]; // by port: number of the asker, from 1 on
+static uint64_t ask_ns; // when the next asker asks
 static uint16_t ask_queue;
 struct world_client call;
 struct endpoint peer;
@@ -108,7 +107,7 @@ void request_make(
 	keep(out, &c->endpoint, &c->server, c->message, len);
 }
 
-// What else a host does: it puts fragments together and answers echo requests.
+// Other work of a host: it reassembles fragments and answers echo requests.
 static void all_on(struct dp_world *w)
 {
 	w->conf.fragments = (struct conf_fragments){
@@ -199,9 +198,9 @@ void fakes_of_askers(unsigned int first, unsigned int nb)
 {
 	for (unsigned int i = 0; i < nb; i++) {
 		fakes[i] = asker[first + i].frame;
-		// in its id: the signature is wrong
+		// the last byte of the id: the signature is wrong
 		fakes[i].data[STUN_AT + STUN_HEADER_LEN - 1] ^= 1;
-		store_be16(fakes[i].data + STUN_AT - 2, 0); // no checksum of UDP
+		store_be16(fakes[i].data + STUN_AT - 2, 0); // no UDP checksum
 	}
 }
 
@@ -248,7 +247,7 @@ static void receive(struct tally *t, uint16_t queue, const struct frame *f)
 		softport_put(p, queue, f->data, f->len);
 }
 
-// Those who have waited long enough ask, once more if need be.
+// Sends the requests of clients that have waited long enough, repeated if necessary.
 static void askers_ask(uint64_t by_ns)
 {
 	if (by_ns < ask_ns)
@@ -268,7 +267,7 @@ static void askers_ask(uint64_t by_ns)
 	}
 }
 
-// An answer to an asker, and no other than to what it has asked.
+// Asserts that the answer to an asker belongs to its request.
 static void asker_answered(uint16_t port, const uint8_t *message)
 {
 	struct asker *a;
@@ -284,7 +283,7 @@ static void asker_answered(uint16_t port, const uint8_t *message)
 	nb_answered++;
 }
 
-// Puts what has come by that time in the rings, in order of arrival.
+// Puts everything that has come by that time in the rings, in order of arrival.
 static void arrive(uint64_t by_ns)
 {
 	for (;;) {
@@ -302,7 +301,7 @@ static void arrive(uint64_t by_ns)
 	}
 }
 
-// Counts what was sent. Returns what it has cost to answer.
+// Counts the frames sent. Returns the time that the answers cost.
 static uint64_t leave(void)
 {
 	uint64_t ns = 0;
@@ -326,7 +325,7 @@ static uint64_t leave(void)
 	return ns;
 }
 
-// What a worker has done in all for what is no request, and is more than to receive it.
+// Total work of a worker on packets other than requests, beyond receiving them.
 static uint64_t done_ns(const struct worker *w)
 {
 	const struct dp_stats *s = &w->live;
@@ -379,7 +378,7 @@ void run(unsigned int ms)
 	run_for(ms);
 	nb_streams = 0;
 	stream[0].next_ns = UINT64_MAX;
-	while (quiet < 1000) // one may be ahead of the other
+	while (quiet < 1000) // one worker may be ahead of the other
 		quiet = step() ? 0 : quiet + 1;
 	world.ms += clock_ns[0] / 1000000 + 1;
 }
@@ -407,7 +406,7 @@ void check(unsigned int ms, uint64_t least)
 	full = refused();
 	assert_int_equal(world_drops(&world), full);
 	check_call();
-	assert_int_equal(requests.lost, 0); // there is room for those of a call at any time
+	assert_int_equal(requests.lost, 0); // there is room for a call's requests at any time
 	assert_int_equal(requests.back + full, requests.sent);
 	assert_true(requests.back * 1000 / ms >= least);
 	world_close(&world);

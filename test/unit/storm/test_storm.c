@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A storm of authenticated requests beside calls. No relayed datagram may be lost, and every
-// request has to be answered or be counted. Clients who ask again as RFC 8489 has it, beside a
-// storm of others, have their answers in time.
+// A storm of authenticated requests during calls. No relayed datagram may be lost, and every
+// request must be answered or counted. Clients that retransmit as RFC 8489 requires get their
+// answers in time, even during a storm of others.
 #include "storm_world.h"
 #include "datapath.h"
 
 // --- storms -------------------------------------------------------------------------------------
 
-// On the queue of a call, at rates below and far beyond what a worker can answer.
+// On the queue of a call, at rates below and far above the rate that a worker can answer.
 static void test_same_queue(void **state)
 {
 	const uint64_t rates[] = {100000, 250000, 400000, 1000000, 3000000};
@@ -32,7 +32,7 @@ static void test_call_begins(void **state)
 	check(70, 100000);
 }
 
-// A worker that has as much to relay as it can is not held up either.
+// A worker that relays at its limit is not delayed either.
 static void test_busy(void **state)
 {
 	storm_open(1, 0);
@@ -42,8 +42,8 @@ static void test_busy(void **state)
 	check(20, 50000);
 }
 
-// The storm comes in on another worker's queue, is handed over, and has the ring between them to
-// itself, or shares it with the call.
+// The storm comes in on another worker's queue, is handed over, and uses the ring between the
+// workers alone or shares it with the call.
 static void test_other_queue(void **state)
 {
 	for (unsigned int shared = 0; shared < 2; shared++) {
@@ -55,8 +55,8 @@ static void test_other_queue(void **state)
 	}
 }
 
-// A storm of clients of one worker on all queues, and a call of the other, one way of which takes
-// the ring between them.
+// A storm of clients of one worker on all queues, and a call of the other worker, one direction of
+// which uses the ring between them.
 static void test_other_worker(void **state)
 {
 	storm_open(2, 1);
@@ -67,7 +67,7 @@ static void test_other_worker(void **state)
 	check(50, 150000);
 }
 
-// Refreshes beside strangers' requests: on one queue, and through the ring between workers.
+// Refreshes during requests of strangers: on one queue, and through the ring between workers.
 static void test_strangers(void **state)
 {
 	for (unsigned int workers = 1; workers <= 2; workers++) {
@@ -84,7 +84,8 @@ static void test_strangers(void **state)
 	}
 }
 
-// The same of a worker that has as much to relay as it can: nearly every burst is full.
+// Refreshes during requests of strangers on a worker that relays at its limit: nearly every burst
+// is full.
 static void test_strangers_busy(void **state)
 {
 	world_begin(1, false);
@@ -96,7 +97,7 @@ static void test_strangers_busy(void **state)
 	check(PATIENCE_MS, 0);
 }
 
-// Somebody sends in the name of some clients: all others have their answers in time.
+// Requests spoofed in the name of some clients: all other clients get their answers in time.
 static void test_in_the_name_of(void **state)
 {
 	const unsigned int victims[] = {1, 20, 200};
@@ -112,13 +113,13 @@ static void test_in_the_name_of(void **state)
 		begin(fakes, n, 0, 3000000);
 		run_askers(0);
 		assert_int_equal(world_stats(&world).drop[DP_DROP_BACKLOG], 0);
-		if (n == 1) // and nothing of the others
+		if (n == 1) // and none of the others
 			assert_int_equal(world_stats(&world).drop[DP_DROP_BACKLOG_KNOWN], 0);
 		check(PATIENCE_MS, 0);
 	}
 }
 
-// A storm in the name of clients does not keep new ones out.
+// A storm in the name of clients does not keep new clients out.
 static void test_newcomers(void **state)
 {
 	world_begin(1, false);

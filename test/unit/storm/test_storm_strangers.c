@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A storm of each packet that anybody can send, who needs no password and mostly no address of his
-// own for it, beside a call and clients that ask: no relayed datagram is lost, and all who ask are
+// A storm of each kind of packet that anyone can send, without a password and mostly with a spoofed
+// address, during a call and requests of clients: no relayed datagram is lost, and all requests are
 // answered.
 #include "storm_world.h"
 #include "bytes.h"
@@ -12,7 +12,7 @@
 #define DTLS_PORT 5349
 #define HELLO_LEN DTLS_HELLO_MIN
 
-// Somebody else behind the gateway each time; where nobody is spoofed all are one.
+// Another host behind the gateway each time; where nothing is spoofed all are one host.
 static struct endpoint stranger(unsigned int i)
 {
 	return world_endpoint(i % 2 == 0 ? "198.51.100.5" : "198.51.100.6", (uint16_t)(20000 + i));
@@ -57,7 +57,7 @@ static void hello_cookie(struct frame *f, unsigned int i)
 	hello(f, &src, i, DTLS_COOKIE_LEN);
 }
 
-// All in the name of one, with both halves of the keys that a cookie can ask for.
+// All in the name of one client, with both halves of the keys that a cookie can need.
 static void hello_of_one(struct frame *f, unsigned int i)
 {
 	const struct endpoint src = stranger(0);
@@ -74,8 +74,8 @@ static void hello_of_call(struct frame *f, unsigned int i)
 static void hello_bad(struct frame *f, unsigned int i)
 {
 	hello_bare(f, i);
-	f->data[STUN_AT + 60] = 200; // a cookie longer than all
-	store_be16(f->data + STUN_AT - 2, 0); // no checksum of UDP
+	f->data[STUN_AT + 60] = 200; // a cookie longer than the message
+	store_be16(f->data + STUN_AT - 2, 0); // no UDP checksum
 }
 
 static void record(struct frame *f, unsigned int i)
@@ -126,7 +126,7 @@ static void binding(struct frame *f, unsigned int i)
 	keep(f, &src, &call.server, m, sizeof(m));
 }
 
-// The client has got a nonce, and its signature is wrong in the last byte.
+// A request with a valid nonce, and a signature that is wrong in the last byte.
 static void bad_signature(struct frame *f, unsigned int i)
 {
 	static uint16_t port = 50000;
@@ -186,7 +186,7 @@ static void arp_unasked(struct frame *f, unsigned int i)
 	arp(f, 2, host(i), "10.99.0.1", i);
 }
 
-// ICMPv6 between two hosts of the link, len bytes with zeros where the sum is.
+// ICMPv6 between two hosts of the link, len bytes with a zero checksum field.
 static void icmp6(
 	struct frame *f, const char *src_text, const char *dst_text, uint8_t *m, uint16_t len)
 {
@@ -213,7 +213,7 @@ static void neighbour(struct frame *f, uint8_t type, const char *target, unsigne
 {
 	const struct addr t = world_endpoint(target, 0).addr;
 	char src_text[16];
-	// with its link-layer address as an option
+	// with the link-layer address as an option
 	uint8_t m[32] = {type, [4] = type == 136 ? 0x60 : 0, [24] = type == 135 ? 1 : 2, 1, 2};
 
 	snprintf(src_text, sizeof(src_text), "fd99::%x", 0x100 + i % 100);
@@ -252,7 +252,7 @@ static void icmp_error(struct frame *f, const struct endpoint *src, const struct
 	memcpy(f->data, frame, f->len);
 }
 
-// About a datagram that nobody has sent, and about those of a live call.
+// About a datagram that nobody has sent, and about datagrams of a live call.
 static void icmp_nobody(struct frame *f, unsigned int i)
 {
 	const struct endpoint dst = stranger(i);
@@ -265,7 +265,7 @@ static void icmp_of_call(struct frame *f, unsigned int i)
 	icmp_error(f, &call.relay, &peer);
 }
 
-// The first fragment of a datagram whose second never comes, each of another source.
+// The first fragment of a datagram without a second one, each from another source.
 static void fragment(struct frame *f, unsigned int i)
 {
 	static struct ip_long d = {.len = 560, .ttl = 60};
@@ -321,7 +321,7 @@ static void strangers_begin(const struct kind *k)
 	struct world_client c;
 
 	world_begin(1, true);
-	world_client(&world, &c, "198.51.100.5", 19999); // the way there is known
+	world_client(&world, &c, "198.51.100.5", 19999); // the route there is known
 	assert_int_equal(client_permit(&world, &c, &peer), 437);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		k->make(&frames[i], i);
@@ -348,8 +348,8 @@ static void test_call(void **state)
 	}
 }
 
-// All who ask have their answers: those who are known beside three million a second, and beside
-// 200,000 those who are strangers themselves.
+// All clients get their answers: known clients during three million packets a second, and strangers
+// during 200,000 a second.
 static void askers_beside(bool known, uint64_t per_second)
 {
 	for (unsigned int i = 0; i < RTE_DIM(kinds); i++) {
