@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash as it is compiled without AES instructions, under names of its own.
+// The hash compiled without AES instructions, under other names.
 #undef __AES__
 #include "hash_portable.h"
 

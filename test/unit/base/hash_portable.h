@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash of machines without AES instructions, on any.
+// The hash for machines without AES instructions, on any machine.
 #pragma once
 
 #include "hash.h"

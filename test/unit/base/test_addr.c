@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses, prefixes and ranges: text read and written, classes, the ways to write IPv4 in IPv6,
+// Addresses, prefixes and ranges: parsing and formatting, classes, the encodings of IPv4 in IPv6,
 // and their order.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void test_canonical(void **state)
 	}
 }
 
-// The examples of RFC 6052 section 2.4, and what is no prefix of a translator.
+// The examples of RFC 6052 section 2.4, and prefixes that no translator has.
 static void test_nat64(void **state)
 {
 	static const char *const carried[][2] = {
@@ -179,7 +179,7 @@ static void test_class(void **state)
 	}
 }
 
-// Every encoding of an IPv4 address has the same canonical form, and canonical is idempotent.
+// Every encoding of an IPv4 address has one canonical form, and making it is idempotent.
 static void test_canonical_property(void **state)
 {
 	static const char *const carriers[] = {"::ffff:0:0", "::", "64:ff9b::"};
@@ -231,7 +231,7 @@ static void test_prefix(void **state)
 	assert_int_equal(addr_prefix_parse("::/0", &p), 0);
 	assert_true(addr_prefix_contains(&p, &a));
 	a = addr_text("10.0.0.0");
-	assert_false(addr_prefix_contains(&p, &a)); // IPv4 is no part of IPv6
+	assert_false(addr_prefix_contains(&p, &a)); // IPv4 is not part of IPv6
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (addr_prefix_parse(bad[i], &p) != -EINVAL)
 			fail_msg("accepted '%s'", bad[i]);
@@ -264,8 +264,8 @@ static void test_range(void **state)
 		assert_int_equal(addr_range_parse(bad[i], &r), -EINVAL);
 }
 
-// The prefixes of a range follow one another without gap or overlap from lo to hi, and no two
-// neighbours could have been one: with that the set is the smallest.
+// The prefixes of a range follow each other without gap or overlap from lo to hi, and no two
+// neighbours could be merged: so the set is minimal.
 static void test_range_property(void **state)
 {
 	struct test_rand r = test_rand_start("range");
@@ -332,7 +332,7 @@ static void test_hash_bytes(void **state)
 	assert_int_equal(seen[40], hash_bytes(&key, zero, 40));
 }
 
-// What vectors do, beside the form without.
+// Results with vector instructions, compared with the plain version.
 static void test_stored(void **state)
 {
 	struct test_rand r = test_rand_start("stored");

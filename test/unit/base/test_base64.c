@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base64 against libcrypto's, of all lengths that end differently.
+// Base64 against libcrypto's, for every kind of ending.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

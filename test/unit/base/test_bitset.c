@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set of numbers from which the nth is found, against an array of flags and at its ends.
+// The set of numbers that finds its nth member, against an array of flags and at its limits.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,14 +15,14 @@
 static struct bitset make(uint32_t n)
 {
 	struct bitset b;
-	void *mem = calloc(1, bitset_size(n)); // exact: a sanitizer sees what lies behind
+	void *mem = calloc(1, bitset_size(n)); // exact, for sanitizers
 
 	assert_non_null(mem);
 	bitset_init(&b, mem, n);
 	return b;
 }
 
-// Against an array of flags, at sizes around the borders of words, blocks and ranges.
+// Against an array of flags, at sizes near the limits of words, blocks and ranges.
 static void test_property(void **state)
 {
 	static const uint32_t sizes[] = {
@@ -59,7 +59,7 @@ static void test_property(void **state)
 	}
 }
 
-// The two ends of a large set alone; little memory beside the bits.
+// Only the two ends of a large set; little memory apart from the bits.
 static void test_sparse(void **state)
 {
 	const uint32_t n = 3000000;
@@ -74,7 +74,7 @@ static void test_sparse(void **state)
 	free(b.word);
 }
 
-// The next one from any number on, in sets that are full, empty, or dense in places.
+// The next member from any number on, in sets that are full, empty, or dense in places.
 static void test_next(void **state)
 {
 	struct test_rand r = test_rand_start("bitset-next");

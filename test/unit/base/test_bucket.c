@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A token bucket's rule: rate tokens a second and no more than burst of them, a fraction of one
-// counts on, what is owed is paid for first, and with rate 0 there is no limit.
+// The rules of a token bucket: `rate` tokens a second and at most `burst` of them, fractions are
+// kept, debt is paid first, and rate 0 means no limit.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static uint32_t burst_of(uint32_t rate)
 	return rate / 50 > 64 ? rate / 50 : 64;
 }
 
-// Takes all there is for a while, looking at odd times.
+// Takes all tokens for a while, at irregular times. Returns how many.
 static uint64_t taken(struct bucket *b, uint32_t rate, uint64_t *now, uint64_t ms, uint64_t step)
 {
 	const uint64_t end = *now + ms * BUCKET_MS;
@@ -50,8 +50,8 @@ static void test_rate(void **state)
 		bucket_spend(&b, &l, burst, now);
 		n = taken(&b, rate, &now, 10000, 33333);
 		assert_in_range(n, 10 * (uint64_t)rate - rate / 1000 - 1,
-			10 * (uint64_t)rate + rate / 10000); // the last look is later
-		// what has been taken too much is paid for first
+			10 * (uint64_t)rate + rate / 10000); // the last check is later
+		// a debt is paid first
 		bucket_spend(&b, &l, bucket_see(&b, &l, now) + rate, now);
 		assert_int_equal(bucket_see(&b, &l, now + 999 * BUCKET_MS), 0);
 		assert_true(bucket_see(&b, &l, now + 2200 * BUCKET_MS) > 0);
@@ -61,7 +61,7 @@ static void test_rate(void **state)
 	}
 }
 
-// One at a time, asked for at every millisecond or so: the first burst at once, then the rate.
+// One token at a time, about every millisecond: the burst at once, then the rate.
 static void test_take(void **state)
 {
 	struct test_rand r = test_rand_start("take");
@@ -80,13 +80,13 @@ static void test_take(void **state)
 			while (bucket_take(&b, &l, now))
 				got++;
 		}
-		// not one too many, nor too few, but for those of the last look
+		// neither too many nor too few, except the tokens of the last check
 		assert_in_range(
 			got, 60 * (uint64_t)l.rate, 60 * (uint64_t)l.rate + 3 * l.rate / 1000);
 	}
 }
 
-// Every nanosecond counts, however often one looks.
+// Every nanosecond counts, however often the bucket is checked.
 static void test_fractions(void **state)
 {
 	const struct limit l = {100, 5};
@@ -101,7 +101,7 @@ static void test_fractions(void **state)
 	assert_int_equal(bucket_see(&b, &l, 20 * BUCKET_MS), 2);
 }
 
-// A bucket of zeroed memory is full, also at time 0, and fills to burst and not beyond.
+// A bucket of zeroed memory is full, also at time 0, and fills up to `burst`.
 static void test_zeroed(void **state)
 {
 	const struct limit l = {10, 3}, less = {10, 2};
@@ -114,10 +114,10 @@ static void test_zeroed(void **state)
 	assert_true(bucket_take(&b, &l, 100 * BUCKET_MS));
 	assert_false(bucket_take(&b, &l, 100 * BUCKET_MS));
 	assert_int_equal(bucket_see(&b, &l, SECOND), 3);
-	assert_int_equal(bucket_see(&b, &less, SECOND + 100 * BUCKET_MS), 2); // a burst made less
+	assert_int_equal(bucket_see(&b, &less, SECOND + 100 * BUCKET_MS), 2); // a lower burst
 }
 
-// More than there is may be taken; there is one again when all of it has been paid for.
+// A bucket may go into debt; it has a token again when the debt is paid.
 static void test_debt(void **state)
 {
 	const struct limit l = {10, 8};
@@ -129,10 +129,10 @@ static void test_debt(void **state)
 	assert_true(bucket_take(&b, &l, 9 * SECOND + 100 * BUCKET_MS));
 	assert_false(bucket_take(&b, &l, 9 * SECOND + 100 * BUCKET_MS));
 	bucket_spend(&b, &l, 4, 9 * SECOND + 100 * BUCKET_MS);
-	bucket_give(&b, &l, 3); // one of the four is to be paid for
+	bucket_give(&b, &l, 3); // one of the four is debt
 	assert_false(bucket_take(&b, &l, 9 * SECOND + 200 * BUCKET_MS));
 	assert_true(bucket_take(&b, &l, 9 * SECOND + 300 * BUCKET_MS));
-	bucket_give(&b, &l, 1 + 8); // full, and no more
+	bucket_give(&b, &l, 1 + 8); // full, and not above
 	bucket_give(&b, &l, 1000);
 	assert_int_equal(bucket_see(&b, &l, 9 * SECOND), 8);
 	bucket_spend(&b, &l, 8, 9 * SECOND + 100 * BUCKET_MS);
@@ -141,7 +141,7 @@ static void test_debt(void **state)
 	assert_int_equal(bucket_see(&b, &l, 100009 * SECOND + 200 * BUCKET_MS), 1);
 }
 
-// A bucket that owes more than can be counted at a rate that a reload has raised.
+// A bucket with a debt that is too large to count after a reload raised the rate.
 static void test_raised(void **state)
 {
 	const struct limit low = {1, UINT32_MAX}, high = {UINT32_MAX, UINT32_MAX};
@@ -165,7 +165,7 @@ static void test_rate_0(void **state)
 	assert_int_equal(b.due_ns, 0);
 }
 
-// Parts of a limit are at least 1 of what it has.
+// Shares of a limit are at least 1 of each value.
 static void test_parts(void **state)
 {
 	const struct limit l = {7, 100}, none = {0, 100};

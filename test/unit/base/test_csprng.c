@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffered source of random bytes: none is handed out twice, and numbers below a bound have no
-// bias.
+// The buffered source of random bytes: no byte is handed out twice, and numbers below a bound are
+// unbiased.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "csprng.h"
 #include "test_rand.h"
 
-// A source whose bytes can be told apart: 1, 2, 3, ... never 0.
+// A source with distinguishable bytes: 1, 2, 3, ... never 0.
 struct counter {
 	uint8_t next;
 	size_t drawn;
@@ -30,7 +30,7 @@ static void count_fill(void *ctx, void *buf, size_t len)
 	}
 }
 
-// No byte is handed out twice, and what was handed out is gone from the buffer.
+// No byte is handed out twice, and the buffer keeps no byte that was handed out.
 static void test_bytes(void **state)
 {
 	struct counter c = {0, 0};
@@ -49,7 +49,7 @@ static void test_bytes(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(out[i], i + 101);
 	assert_int_equal(r.left, 56);
-	csprng_bytes(&r, out, 57); // more than is left: a fresh buffer
+	csprng_bytes(&r, out, 57); // more than remains: a fresh buffer
 	assert_int_equal(c.drawn, 512);
 	csprng_bytes(&r, big, sizeof(big)); // straight from the source
 	assert_int_equal(c.drawn, 1512);

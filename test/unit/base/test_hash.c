@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keyed hash, with AES instructions where there are, and as it is without: what its callers
-// rest on.
+// The keyed hash, with AES instructions if available, and without: the properties that callers rely
+// on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "test_rand.h"
 
 #define IDS 200000
-#define ID_LEN 12 // of a transaction id, for which the wide one is made
+#define ID_LEN 12 // of a transaction id, the main use of the wide hash
 
 static struct test_rand rnd;
 
@@ -70,7 +70,7 @@ static int id_cmp(const void *a, const void *b)
 	return memcmp(a, b, ID_LEN);
 }
 
-// No two ids that come of a counter are alike; nor are their second halves.
+// All ids made from a counter differ, and so do their second halves.
 static void test_counter(void **state)
 {
 	static const size_t offsets[] = {0, 8};
@@ -95,7 +95,7 @@ static void test_counter(void **state)
 	free(id);
 }
 
-// Every bit of address, extra and key tells, in each half of the wide hash.
+// Every bit of address, extra and key has an effect on each half of the wide hash.
 static void test_bits(void **state)
 {
 	const struct kind *k = *state;
@@ -123,7 +123,8 @@ static void test_bits(void **state)
 #define PLACES 64
 #define KEYS 50
 
-// Neighbours in some respect: IPv4 and IPv6 hosts, networks, and one address with other extras.
+// Keys that are similar in some respect: IPv4 and IPv6 hosts, networks, and one address with
+// different extras.
 static uint64_t hash_nth(const struct kind *k, const struct hash_key *key, int how, uint32_t n)
 {
 	const uint8_t v4[4] = {10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
@@ -163,8 +164,8 @@ static unsigned int count_refused(const struct kind *k, const struct hash_key *k
 	return refused;
 }
 
-// Keys that lie side by side spread over a table like random numbers, of which one in some millions
-// finds no place.
+// Similar keys spread over a table like random numbers, of which one in some millions finds no
+// place.
 static void test_places(void **state)
 {
 	unsigned int refused = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists by index beside arrays that say the same: two lists of the same elements, by two links.
+// Index lists compared with arrays: two lists of the same elements, by two links.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct element {
 static struct element element[ELEMENTS];
 static struct ilist list[NB];
 
-// Arrays of what the lists should hold, first to last.
+// Arrays with the expected contents of the lists, first to last.
 static struct plain {
 	uint32_t element[ELEMENTS];
 	uint32_t nb;
@@ -84,10 +84,10 @@ static void test_beside_arrays(void **state)
 			assert_same(k);
 	}
 	for (unsigned int i = 0; i < ELEMENTS; i++)
-		assert_int_equal(element[i].behind, 0); // nothing but links is written
+		assert_int_equal(element[i].behind, 0); // only links are written
 }
 
-// The first and the last, alone and beside others.
+// The first and the last element, alone and with others.
 static void test_ends(void **state)
 {
 	const struct ilist_links links = ILIST_LINKS(element, odd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates of a source: exact over any while, changed by a reload, and out of reach of other sources.
+// Rates of a source: exact over any period, changed by a reload, and independent of other sources.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static struct addr source(uint32_t i)
 	return a;
 }
 
-// Tokens had, as an exact fraction over 1000; refilled at every question.
+// Tokens available, as an exact fraction over 1000; refilled at every request.
 struct model {
 	unsigned __int128 milli;
 	uint64_t last_ms;
@@ -92,7 +92,8 @@ static void test_model(void **state)
 	}
 }
 
-// Asked all the time, a source gets the burst and then the rate, to the token, over any while.
+// Under constant requests, a source gets the burst and then the rate, exact to the token, over any
+// period.
 static void test_rate(void **state)
 {
 	const struct limit rate = {7, 50};
@@ -105,7 +106,7 @@ static void test_rate(void **state)
 			got++;
 		assert_int_equal(got, 50 + ms * 7 / 1000);
 	}
-	// days of idling fill it to the burst and no further
+	// days without requests fill it to the burst and no further
 	for (uint64_t days = 1; days < 1000; days *= 10) {
 		for (got = 0; take(l, &rate, 1, &a, 1000000 + days * days * DAY_MS);)
 			got++;
@@ -123,7 +124,7 @@ static void test_extremes(void **state)
 
 	for (int i = 0; i < 1000; i++)
 		assert_true(take(l, &off, 3, &a, 0));
-	// a share of less than one token is one
+	// a share of less than one token counts as one
 	assert_true(take(l, &least, 64, &a, 0));
 	assert_false(take(l, &least, 64, &a, 999));
 	assert_true(take(l, &least, 64, &a, 1000));
@@ -141,7 +142,7 @@ static void test_extremes(void **state)
 	free(l);
 }
 
-// A reload that lowers or raises a limit acts on what a source owes already.
+// A reload that lowers or raises a limit applies to a source's present debt.
 static void test_reload(void **state)
 {
 	const struct limit low = {1, 10}, high = {1, 100};
@@ -160,7 +161,7 @@ static void test_reload(void **state)
 	free(l);
 }
 
-// One source asking without end takes nothing from the others but those in its bucket.
+// A source with endless requests takes nothing from others, except from those in its bucket.
 static void test_no_starvation(void **state)
 {
 	const struct limit rate = {20, 100};
@@ -183,7 +184,8 @@ static void test_no_starvation(void **state)
 	free(l);
 }
 
-// Sources spread over all buckets, differently under another key: nobody can aim at a victim.
+// Sources spread over all buckets, differently with another key, so an attacker cannot choose a
+// victim.
 static void test_keyed(void **state)
 {
 	const struct limit rate = {1, 1};
@@ -199,7 +201,7 @@ static void test_keyed(void **state)
 		first += new0;
 		both += new0 && new1;
 	}
-	// n balls in n bins fill 1 - 1/e of them; two keys agree as independent throws would
+	// n balls in n bins fill 1 - 1/e of them; two keys agree as independent draws would
 	assert_in_range(first, BUCKETS * 60 / 100, BUCKETS * 66 / 100);
 	assert_in_range(both, BUCKETS * 38 / 100, BUCKETS * 52 / 100);
 	free(l[0]);
@@ -225,7 +227,7 @@ static struct sources sources(uint64_t seed, uint32_t rate, uint32_t burst)
 	return r;
 }
 
-// How many of each_ms tries a millisecond come through in so many of them.
+// Makes each_ms tries a millisecond for ms milliseconds. Returns how many succeed.
 static unsigned int tries(struct sources *r, const struct addr *source, uint64_t now_ms,
 	unsigned int ms, unsigned int each_ms)
 {
@@ -236,7 +238,7 @@ static unsigned int tries(struct sources *r, const struct addr *source, uint64_t
 	return n;
 }
 
-// 10,000 a second for 15 seconds: the burst and the rate, to the one; nobody else is touched.
+// 10,000 a second for 15 seconds: the source gets the burst and the rate; others are not affected.
 static void test_storm(void **state)
 {
 	const struct addr a = addr_text("192.0.2.1"), b = addr_text("192.0.2.2");
@@ -248,7 +250,7 @@ static void test_storm(void **state)
 		assert_in_range(n, 2000 + 200 * (s + 1) - 1, 2000 + 200 * (s + 1));
 	}
 	assert_int_equal(tries(&r, &b, BEGIN + 15000, 1, 3000), 2000);
-	// who has been away has all of the burst again, and no more
+	// after a pause a source has the whole burst again, and no more
 	assert_int_equal(tries(&r, &a, BEGIN + 3600 * 1000, 1, 3000), 2000);
 }
 
@@ -259,11 +261,11 @@ static void test_source_of_64(void **state)
 	struct sources r = sources(1, 1, 3);
 
 	assert_int_equal(tries(&r, &p, BEGIN, 1, 2), 2);
-	assert_int_equal(tries(&r, &q, BEGIN, 1, 2), 1); // of the same /64
+	assert_int_equal(tries(&r, &q, BEGIN, 1, 2), 1); // in that /64
 	assert_int_equal(tries(&r, &neighbour, BEGIN, 1, 5), 3);
 }
 
-// Who has a /48 has 65,536 of /64: a hundred times what one may, and the places of a hundred.
+// A /48 has 65,536 /64: it gets a hundred times the limit of one, and the places of a hundred.
 static void test_network(void **state)
 {
 	const struct addr neighbour = addr_text("2001:db8:2::1"), v4 = addr_text("192.0.2.1");
@@ -277,7 +279,7 @@ static void test_network(void **state)
 		*(i < 65536 ? &n : &again) += tries(&r, &a, BEGIN + (i < 65536 ? 0 : 100), 1, 5);
 	}
 	assert_int_equal(n, 1000);
-	assert_int_equal(again, 100); // a tenth of a second of a hundred
+	assert_int_equal(again, 100); // a tenth of a second for a hundred
 	assert_int_equal(tries(&r, &neighbour, BEGIN + 100, 1, 20), 10);
 	assert_int_equal(tries(&r, &v4, BEGIN + 100, 1, 20), 10);
 }
@@ -289,21 +291,21 @@ static void test_edges(void **state)
 
 	assert_int_equal(tries(&r, &a, BEGIN, 1, 50000), 50000); // no limit
 	r = sources(1, 1, 1);
-	assert_int_equal(tries(&r, &a, 0, 5000, 10), 5); // from the beginning of time
+	assert_int_equal(tries(&r, &a, 0, 5000, 10), 5); // at time 0
 	r = sources(1, 1000000, 1000000);
 	assert_int_equal(tries(&r, &a, BEGIN, 1, 1100000), 1000000);
-	r = sources(1, UINT32_MAX, UINT32_MAX); // faster than can be counted
+	r = sources(1, UINT32_MAX, UINT32_MAX); // faster than the counter's resolution
 	assert_int_equal(tries(&r, &a, BEGIN, 1, 50000), 50000);
 	r = sources(1, 1, UINT32_MAX);
 	assert_int_equal(tries(&r, &a, UINT32_MAX, 1, 50000), 50000);
-	// threads whose clocks differ
+	// threads with different clocks
 	r = sources(1, 1000, 1);
 	assert_true(limiter_take(&r.l, &r.each, &a, BEGIN + 5));
 	assert_false(limiter_take(&r.l, &r.each, &a, BEGIN));
 	assert_true(limiter_take(&r.l, &r.each, &a, BEGIN + 6));
 }
 
-// Never more than the burst and the rate, at any pace; nor less than a source has coming.
+// Never more than the burst and the rate, at any pace, and never less than a source is due.
 static void test_random(void **state)
 {
 	const struct addr a = addr_text("192.0.2.1");

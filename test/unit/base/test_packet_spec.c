@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device string of a packet port: what it says, and what is said of one that is wrong.
+// The device string of a packet port: valid ones, and the messages for invalid ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_right(void **state)
 	assert_string_equal(parse("packet:eth0.100,queues=64").name, "eth0.100");
 	assert_int_equal(parse("packet:eth0,queues=64").queues, 64);
 	assert_string_equal(parse("packet:a23456789012345").name, "a23456789012345");
-	assert_string_equal(parse("packet:wg-x_y@z").name, "wg-x_y@z"); // the kernel's rules
+	assert_string_equal(parse("packet:wg-x_y@z").name, "wg-x_y@z"); // by kernel rules
 }
 
 static const struct {

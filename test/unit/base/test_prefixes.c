@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The longest of many prefixes, against a search of the whole list.
+// The longest of many matching prefixes, against a search of the whole list.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,7 +140,7 @@ static uint32_t random32(void)
 	return (uint32_t)(seed >> 32);
 }
 
-// Few bits differ, so that prefixes hold each other and addresses lie at their ends.
+// Only a few bits differ, so that prefixes contain each other and addresses lie at their ends.
 static struct addr random_addr(bool v4)
 {
 	const uint32_t bits = random32();
@@ -204,7 +204,7 @@ static void random_lists_agree(void **state)
 
 // --- size ----------------------------------------------------------------------------------------
 
-// CPU time of a search among so many prefixes that do not touch, half of each family.
+// CPU time of a search among `size` disjoint prefixes, half of each family.
 static uint64_t search_ns(uint32_t size)
 {
 	struct prefixes_entry *all = calloc(size, sizeof(*all));
@@ -234,7 +234,7 @@ static uint64_t search_ns(uint32_t size)
 	return best / 1000;
 }
 
-// A walk of the list would take a millisecond.
+// A linear search would take a millisecond.
 static void a_search_takes_the_logarithm(void **state)
 {
 	const uint64_t few = search_ns(10), many = search_ns(MANY);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread that asks to be woken promptly is for the kernel before and after, by what the
-// kernel says of it.
+// How the kernel schedules a thread before and after it asks for prompt wakes, as the kernel
+// reports it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 #include "threads/prompt_wakes.h"
 
 struct outcome {
-	int policy; // to have before, with this nice value or priority
+	int policy; // with which the thread begins, with this nice value or priority
 	int level;
-	int failed; // the policy cannot be had
+	int failed; // the policy is not available
 	struct prompt_wakes_attr before, after;
 	int slack;
 };
@@ -78,7 +78,7 @@ static void assert_kept(const struct outcome *o)
 	assert_int_equal(o->after.flags, o->before.flags);
 }
 
-// 0.1 ms is the least that the kernel gives.
+// 0.1 ms is the shortest slice that the kernel grants.
 static void a_fair_thread_gets_a_short_slice(void **state)
 {
 	static const int policies[] = {SCHED_OTHER, SCHED_BATCH};
@@ -100,7 +100,7 @@ static void a_real_time_thread_is_as_it_was(void **state)
 	const struct outcome o = of_thread(SCHED_FIFO, 3);
 
 	if (o.failed)
-		skip(); // not for everybody
+		skip(); // needs privileges
 	assert_kept(&o);
 	assert_int_equal(o.after.priority, 3);
 	assert_int_equal(o.after.runtime, o.before.runtime);

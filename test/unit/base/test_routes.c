@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which port a destination is behind.
+// The port that leads to a destination.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static struct route *add(const char *prefix, uint8_t port, const char *via)
 	return r;
 }
 
-// Port 0 is wan, port 1 lan. Routes are given in an order that is not that of the search.
+// Port 0 is wan, port 1 lan. Routes are given in another order than the search uses.
 static int setup(void **state)
 {
 	nb = 0;
@@ -39,8 +39,8 @@ static int setup(void **state)
 	return 0;
 }
 
-// Asserts by which port and router a destination is reached from an address of a port; via NULL =
-// it is on-link.
+// Asserts by which port and router a destination is reached from an address of a port; via NULL: it
+// is on-link.
 static void reached(uint8_t src_port, const char *dst, uint8_t port, const char *via)
 {
 	const struct addr a = addr_text(dst);
@@ -98,7 +98,7 @@ static void among_equal_prefixes_the_own_port_wins(void **state)
 	reached(1, "10.2.0.7", 1, "10.1.0.1");
 }
 
-// ::/0 holds all of the 128-bit form, but routes no IPv4 address.
+// ::/0 contains the 128-bit form of every address, but routes no IPv4 address.
 static void families_are_kept_apart(void **state)
 {
 	nb = 0;
@@ -108,7 +108,7 @@ static void families_are_kept_apart(void **state)
 	not_reached(0, "198.51.100.1");
 }
 
-// As lib/conf has it where realms have pools: lan is apart from wan, whatever prefix is longer.
+// Like lib/conf with pools of realms: lan is isolated from wan, whichever prefix is longer.
 static void a_route_may_serve_some_ports_alone(void **state)
 {
 	nb = 0;

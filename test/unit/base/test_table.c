@@ -60,7 +60,7 @@ static void test_basics(void **state)
 	free(t.bucket);
 }
 
-// What is compared at once is as way by way, whatever lies behind the tags.
+// The vector comparison equals one slot at a time, whatever follows the tags.
 static void test_match(void **state)
 {
 	struct test_rand r = test_rand_start("match");
@@ -81,7 +81,7 @@ static void test_match(void **state)
 	}
 }
 
-// Entries of one hash fill both of its buckets and not one more; all are found and can be removed.
+// Entries with one hash fill both of its buckets and no more; all are found and can be removed.
 static void test_same_hash(void **state)
 {
 	const uint64_t hash = 0x1234567890abcdef;

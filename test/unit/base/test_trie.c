@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree of records ordered by hash: what is in is found and nothing else, by short ways, also
-// when hashes are equal.
+// The tree of records ordered by hash: it finds its members and nothing else, on short paths, also
+// with equal hashes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define RECORDS 4096
 
-// Links in the middle of a record, as those of a second tree would be.
+// Links in the middle of a record, as for a second tree.
 static struct record {
 	uint64_t hash;
 	uint32_t padding;
@@ -41,7 +41,7 @@ static unsigned int count(uint32_t i)
 		: 1 + count(record[i].links.child[0]) + count(record[i].links.child[1]);
 }
 
-// Random inserts and removes; what is in is found, what is not is not, and ways stay short.
+// Random inserts and removes; members are found, others are not, and paths stay short.
 static void test_property(void **state)
 {
 	static bool in[RECORDS];
@@ -79,7 +79,7 @@ static void test_property(void **state)
 	assert_int_equal(root, TRIE_NONE);
 }
 
-// Equal hashes make a list, longer than a hash has bits; each of its records can go.
+// Equal hashes make a list that is longer than a hash has bits; each of its records can be removed.
 static void test_same_hash(void **state)
 {
 	unsigned int depth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device string of a vtap: what it says, and what is said of one that is wrong.
+// The device string of a vtap: valid ones, and the messages for invalid ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ static void test_words(void **state)
 		assert_int_equal(parse(device).offload, offloads[i]);
 		assert_string_equal(vtap_spec_offload_name(offloads[i]), names[i]);
 	}
-	// a cap of one offload includes those below it
+	// a limit to one offload includes those below it
 	assert_true(VTAP_OFFLOAD_NONE < VTAP_OFFLOAD_CSUM && VTAP_OFFLOAD_CSUM < VTAP_OFFLOAD_TSO &&
 		VTAP_OFFLOAD_TSO < VTAP_OFFLOAD_USO);
 	assert_int_equal(parse("vtap:t0,role=lab").role, VTAP_LAB);
@@ -92,7 +92,7 @@ static void test_words(void **state)
 	assert_int_equal(parse("vtap:t0,queues=007").queues, 7);
 }
 
-// Device, and what its reason has to say.
+// Devices, and the expected text of the message.
 static const struct {
 	const char *device, *says;
 } wrong[] = {
@@ -149,7 +149,7 @@ static void test_wrong(void **state)
 	}
 }
 
-// However long the string is and wherever it is cut, the reason stays within its room.
+// For any length of the string, truncated anywhere, the message stays within its buffer.
 static void test_long(void **state)
 {
 	char device[256] = "vtap:t0,mac=02:00:00:00:00:01,netns=", small[24];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timer wheel against a list of times: nothing runs out early or is lost, whatever the gaps
-// between two looks, and no call takes long.
+// The timer wheel against a list of times: no timer fires early or is lost, at any interval between
+// two calls, and no call takes long.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,9 +49,9 @@ static void test_basics(void **state)
 	assert_true(fires(1104, 5));
 	assert_false(wheel_armed(&wheel, 5));
 	wheel_set(&wheel, 5, 2000);
-	wheel_set(&wheel, 5, 3000); // later
+	wheel_set(&wheel, 5, 3000); // later than before
 	assert_true(silent(2500));
-	wheel_set(&wheel, 5, 2600); // sooner
+	wheel_set(&wheel, 5, 2600); // earlier than before
 	assert_true(fires(2616, 5));
 	wheel_set(&wheel, 5, 100); // long past
 	wheel_set(&wheel, 6, 5000);
@@ -77,7 +77,7 @@ static void test_max(void **state)
 			seen[ids[i]] = true;
 		}
 		total += n;
-		// a timer set in between is not lost and not early
+		// a timer set meanwhile is not lost and not early
 		if (total == 32)
 			wheel_set(&wheel, ids[0], 11 * DAY);
 	} while (wheel_behind(&wheel, 10 * DAY));
@@ -107,10 +107,10 @@ static void test_far(void **state)
 	assert_true(silent(start + far - 1));
 	assert_true(fires(start + far, 3));
 	assert_true(silent(start + WHEEL_FAR_MS - 100));
-	assert_true(fires(start + WHEEL_FAR_MS + 100, 2)); // as late as can be
+	assert_true(fires(start + WHEEL_FAR_MS + 100, 2)); // as late as allowed
 }
 
-// Earlier is, later is not; an idle node is armed whatever the time.
+// An earlier time takes effect, a later one does not; an idle node is armed with any time.
 static void test_sooner(void **state)
 {
 	wheel_init(&wheel, nodes, NODES, 1000);
@@ -126,7 +126,7 @@ static void test_sooner(void **state)
 	wheel_set_sooner(&wheel, 4, 6000);
 	assert_true(fires(6016, 4));
 	assert_true(silent(10000));
-	// over the end of what 32 bits count
+	// across the overflow of a 32-bit counter
 	wheel_init(&wheel, nodes, NODES, (UINT64_C(1) << 32) * WHEEL_TICK_MS - 5000);
 	wheel_set(&wheel, 4, (UINT64_C(1) << 32) * WHEEL_TICK_MS + 5000);
 	wheel_set_sooner(&wheel, 4, (UINT64_C(1) << 32) * WHEEL_TICK_MS + 6000);
@@ -135,7 +135,7 @@ static void test_sooner(void **state)
 	assert_true(fires((UINT64_C(1) << 32) * WHEEL_TICK_MS + 4000, 4));
 }
 
-// A gap of a month costs a look at each level, not a step per tick: 10,000 of them would be 10^12.
+// A gap of a month costs one step per level, not a step per tick: 10,000 such gaps would be 10^12.
 static void test_long_gaps(void **state)
 {
 	uint64_t now = 0;
@@ -159,7 +159,7 @@ static uint64_t many_when(uint32_t id)
 	return 600000 + id * 3;
 }
 
-// Writes down on which list each node is.
+// Records which list each node is on.
 static void lists_of(uint32_t list[MANY])
 {
 	for (uint32_t id = 0; id < MANY; id++)
@@ -170,7 +170,7 @@ static void lists_of(uint32_t list[MANY])
 			list[id] = l;
 }
 
-// Nodes that a call moves from one list to another, or hands out.
+// Number of nodes that a call moves from one list to another, or fires.
 static unsigned int moved_by(uint64_t now, bool fired[])
 {
 	static uint32_t before[MANY], after[MANY];
@@ -190,8 +190,8 @@ static unsigned int moved_by(uint64_t now, bool fired[])
 	return moved;
 }
 
-// A call stays short however many timers come down from a higher level at once; whoever asks until
-// the wheel is no longer behind gets them all, none early.
+// A call stays short however many timers come down from a higher level at once; a caller that
+// repeats it until the wheel has caught up gets them all, none early.
 static void test_bounded(void **state)
 {
 	static bool fired[MANY];
@@ -216,7 +216,7 @@ static uint64_t random_span(struct test_rand *r)
 	return test_rand(r) % (spans[test_rand_below(r, 10)] + 1);
 }
 
-// Against a list of the times: the same set at every step, however long the step.
+// Against a list of the times: equal sets at every step, however long the step.
 static void test_property(void **state)
 {
 	struct test_rand r = test_rand_start("wheel");
@@ -258,8 +258,8 @@ static void test_property(void **state)
 	}
 }
 
-// Nothing fires before wheel_next_ms, whatever is armed; and who calls wheel_expire only at these
-// times has each timer fire as soon as who calls it all the time.
+// No timer fires before wheel_next_ms, whatever is armed; and calling wheel_expire only at these
+// times fires each timer as early as calling it all the time.
 static void test_next(void **state)
 {
 	struct test_rand r = test_rand_start("wheel_next");

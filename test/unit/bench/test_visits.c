@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that the benchmarks replay are what clients and peers would send: whole, with right
-// sums (computed here the slow way), each flow once in a period.
+// The frames that the benchmarks replay are valid frames of clients and peers: complete, with
+// correct checksums (computed here in a slow way), each flow once per period.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,9 +35,9 @@ static void test_order_is_permutation(void **state)
 			assert_int_equal(seen[period[i]]++, 0);
 			near += i > 0 && (period[i] ^ period[i - 1]) % 2 != 0;
 		}
-		for (uint32_t i = 0; i < nb; i++) // and once more the same
+		for (uint32_t i = 0; i < nb; i++) // and once more, with equal frames
 			assert_int_equal(visits_order(&cursor, nb), period[i]);
-		if (nb >= 1000) // as often odd after odd as even
+		if (nb >= 1000) // an odd one follows an odd one as often as an even one
 			assert_in_range(near, nb * 2 / 5, nb * 3 / 5);
 		free(period);
 		free(seen);
@@ -142,7 +142,7 @@ static void check_queue(struct visit_check *c, struct port *p)
 	visits_free(&v);
 }
 
-// One period of one direction: each flow once, on the queue where it has to be, every frame right.
+// One period of one direction: each flow once, on its queue, every frame correct.
 static void check_visits(struct visit_check *c)
 {
 	struct port *p = replay_world_open("replay:a,queues=5");
@@ -183,7 +183,7 @@ static void test_visits(void **state)
 	}
 }
 
-// More flows than there are host addresses: ports go on.
+// More flows than there are host addresses: ports increment.
 static void test_visits_many(void **state)
 {
 	struct visit_check c = {
@@ -193,7 +193,8 @@ static void test_visits_many(void **state)
 	check_visits(&c);
 }
 
-// With hand-over no flow comes in at its home, and every queue has some, however few there are.
+// With hand-over no flow comes in at its home, and every queue has some flows, however few there
+// are.
 static void test_visits_of_workers(void **state)
 {
 	static const uint32_t allocations[] = {5, 6, 19, 300};

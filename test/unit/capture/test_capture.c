@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture in a whole data path: the frames of one allocation and nobody else's, as they came and
-// went; without payload unless it is asked for; told of allocations that come and go; and never at
+// A capture in a whole data path: exactly the frames of one allocation, as received and as sent;
+// without payload unless requested; notified of allocations that are made and closed; and never at
 // the cost of a datagram.
 #include <errno.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void __wrap_stream_wake(struct streams *s, unsigned int thread)
 
 // --- the world -----------------------------------------------------------------------------------
 
-// Runs rounds of a worker until it has answered.
+// Asks a worker, and runs its rounds until it has answered.
 static const struct dp_answer *ask(unsigned int worker, const struct dp_question *q)
 {
 	const struct dp_answer *a;
@@ -51,7 +51,7 @@ static const struct dp_answer *ask(unsigned int worker, const struct dp_question
 	return a;
 }
 
-// What the data path tells of a client's allocation.
+// Returns the data path's information about a client's allocation.
 static struct turn_info info_of(const struct world_client *c)
 {
 	const struct dp_question q = {.kind = DP_ASK_ROWS, .max = DP_ANSWER_ROWS};
@@ -88,7 +88,7 @@ static void open_world(const struct world_setup *s)
 		place(i);
 }
 
-// Has all workers capture what is wanted by now, or, with NULL, nothing.
+// Lets all workers capture by filter `f`, or stop if it is NULL.
 static void set(const struct capture_filter *f)
 {
 	const struct dp_question q = {.kind = DP_ASK_CAPTURE, .capture = f};
@@ -123,7 +123,7 @@ static void stop(void)
 	dp_capture_close(world.dp);
 }
 
-// The next frame that was captured, copied.
+// Copies the next captured frame.
 static bool next(struct dp_capture_frame *f, uint8_t data[2048])
 {
 	const struct dp_capture_frame *first = dp_capture_first(world.dp, UINT64_MAX);
@@ -146,10 +146,10 @@ static void nothing_left(void)
 	assert_int_equal(notes, 0);
 }
 
-static uint8_t came[2048]; // the last frame that a host has sent
+static uint8_t came[2048]; // the last frame that a host sent
 static size_t came_len;
 
-// Sends ChannelData of a client, or a datagram of its peer, and takes it where it comes out.
+// Sends ChannelData of a client, or a datagram of its peer, and takes it where it leaves.
 static void relay(unsigned int i, unsigned int leg, struct world_datagram *d)
 {
 	static const char data[] = PLANTED;
@@ -180,7 +180,7 @@ static void traffic(void)
 
 // --- frames --------------------------------------------------------------------------------------
 
-// In as the host made it, out with headers for the next host and the same data.
+// In: as the host made it. Out: with headers for the next host and unchanged data.
 static void frames_of_one_allocation(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
@@ -217,7 +217,7 @@ static void frames_of_one_allocation(void **state)
 	world_close(&world);
 }
 
-// What its client or its peer sends to others of ours has nothing to do with it.
+// Traffic of its client or its peer with our other addresses is not part of the allocation.
 static void no_other_flows_of_its_ends(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
@@ -286,7 +286,7 @@ static void no_more_than_asked_for(void **state)
 	world_close(&world);
 }
 
-// Another's requests, and all else from an address, without any allocation.
+// Another client's requests, and all other traffic from an address, without any allocation.
 static void all_of_an_address(void **state)
 {
 	struct dp_capture_wanted w = wanted();
@@ -309,7 +309,7 @@ static void all_of_an_address(void **state)
 		n += f.kind == DP_CAPTURE_RX && load_be16(data + HEADERS) == STUN_ALLOCATE;
 		n += f.kind == DP_CAPTURE_TX && load_be16(data + HEADERS) == 0x0113; // RFC 8489 5
 	}
-	assert_int_equal(n, 4); // it asks without credentials first
+	assert_int_equal(n, 4); // its first request has no credentials
 	stop();
 	world_close(&world);
 }
@@ -324,7 +324,7 @@ static void with_fragments(struct dp_world *w)
 		.rate = 10000};
 }
 
-// All fragments of a datagram, in both ways, though only the first of them has ports.
+// All fragments of a datagram in both directions, although only the first one has ports.
 static void fragments_of_an_allocation(void **state)
 {
 	const struct world_setup s = {
@@ -347,14 +347,14 @@ static void fragments_of_an_allocation(void **state)
 		assert_true(f.kind == DP_CAPTURE_RX || f.kind == DP_CAPTURE_TX);
 		assert_int_equal(f.id, info[1].id);
 	}
-	assert_int_equal(n[DP_CAPTURE_RX], 3); // 4,008 bytes behind IP headers, 1,480 in each
+	assert_int_equal(n[DP_CAPTURE_RX], 3); // 4,008 bytes after IP headers, 1,480 in each
 	assert_int_equal(n[DP_CAPTURE_TX], got.pieces);
 	nothing_left();
 	stop();
 	world_close(&world);
 }
 
-// What is handed to the port as one frame is one in the capture, which says for how many it stands.
+// A super-frame handed to the port is one frame in the capture, with the number of its datagrams.
 static void super_frames_are_one(void **state)
 {
 	static const struct port_super granted = {.segments = 64, .bufs = 64, .bytes = 65535};
@@ -365,7 +365,7 @@ static void super_frames_are_one(void **state)
 	unsigned int in = 0;
 
 	open_world(*state);
-	relay(1, TURN_FROM_PEER, &d); // the way is known
+	relay(1, TURN_FROM_PEER, &d); // the route is known
 	softport_uso(world.dp->port[0].port, &granted, 0);
 	capture(&w, 1);
 	d.df = true;
@@ -407,7 +407,7 @@ static void dropped_frames(void **state)
 	nothing_left();
 	stop();
 
-	// those of an allocation come as they are received, and as they are dropped
+	// frames of an allocation are captured as received and as dropped
 	w.drop = DP_DROP_END;
 	capture(&w, 0);
 	world_send_bytes(&world, &stranger, &client[0].relay, PLANTED, sizeof(PLANTED));
@@ -424,7 +424,7 @@ static void dropped_frames(void **state)
 	world_close(&world);
 }
 
-// Nobody takes frames out: what finds no room is counted, and everything is relayed all the same.
+// No reader takes frames: frames without room are counted, and everything is still relayed.
 static void a_full_ring_costs_copies(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
@@ -445,13 +445,13 @@ static void a_full_ring_costs_copies(void **state)
 	for (; next(&f, data); taken++)
 		assert_int_equal(f.id, info[1].id);
 	assert_int_equal(taken + dp_capture_lost(world.dp, &notes), 2 * n);
-	relay(1, 0, &d); // and goes on
+	relay(1, 0, &d); // and continues
 	assert_true(next(&f, data));
 	stop();
 	world_close(&world);
 }
 
-// --- allocations that come and go ----------------------------------------------------------------
+// --- allocations that are made and closed --------------------------------------------------------
 
 static void told_of_allocations(void **state)
 {
@@ -490,7 +490,7 @@ static void told_of_allocations(void **state)
 		dp_capture_next(world.dp);
 	world_send_bytes(&world, &c.endpoint, &c.server, PLANTED, sizeof(PLANTED));
 	world_run(&world);
-	nothing_left(); // its addresses may be another's by now
+	nothing_left(); // another client may have its addresses by now
 	assert_false(dp_capture_note(world.dp, &n));
 	stop();
 	world_close(&world);
@@ -513,7 +513,7 @@ static void so_many_and_no_more(void **state)
 	world_close(&world);
 }
 
-// On a shared relay port there are others' peers, too.
+// A shared relay port has peers of other clients, too.
 static void shared_ports_are_not_looked_at(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 2};
@@ -532,7 +532,7 @@ static void shared_ports_are_not_looked_at(void **state)
 	world_close(&world);
 }
 
-// A data path that is stopped while it captures gives its memory back.
+// A data path that stops during a capture frees its memory.
 static void the_end_comes_meanwhile(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
@@ -545,7 +545,7 @@ static void the_end_comes_meanwhile(void **state)
 
 // --- streams -------------------------------------------------------------------------------------
 
-// Messages over a stream, in and out, if they are asked for.
+// Messages over a stream, in and out, if requested.
 static void messages_of_streams(void **state)
 {
 	const struct world_setup s = {
@@ -558,7 +558,7 @@ static void messages_of_streams(void **state)
 	unsigned int ways = 0;
 
 	open_world(&s);
-	world.dp->streams = (struct streams *)1; // only ever given to what is wrapped
+	world.dp->streams = (struct streams *)1; // only ever passed to wrapped functions
 	world_stream_client(&world, &c, "203.0.113.5", 40000);
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer[0]), 0);
@@ -590,7 +590,7 @@ static void messages_of_streams(void **state)
 
 static const struct world_setup setup[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
-	{.workers = 3, .rx_queues = 2, .tx_queues = 2}, // frames of one leave by another
+	{.workers = 3, .rx_queues = 2, .tx_queues = 2}, // frames of one queue leave by another
 	{.workers = 4, .rx_queues = 4, .tx_queues = 4, .nic = true},
 };
 

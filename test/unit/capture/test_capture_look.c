@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a capture sees of a frame, and what it may show of it without its payload. Frames are those
-// of frames.h and what RFC 791, 792, 8200, 8489 and 8656 draw.
+// What a capture recognizes in a frame, and what it may show without the payload. Frames come from
+// frames.h and from the figures of RFC 791, 792, 8200, 8489 and 8656.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 static struct capture_look look;
 
-// Looks at a block of exactly this length, so that a sanitizer sees what is read.
+// Parses a block of exactly this length, so that a sanitizer finds reads beyond it.
 static void look_at(const uint8_t *frame, uint32_t len)
 {
 	uint8_t *copy = malloc(len + 1);
@@ -58,7 +58,7 @@ static void others_are_seen(void **state)
 	look_at(arp_request, sizeof(arp_request));
 	assert_true(!look.ip && !look.flow);
 	assert_int_equal(look.headers, sizeof(arp_request));
-	look_at(echo4, sizeof(echo4)); // what it echoes is payload
+	look_at(echo4, sizeof(echo4)); // the echoed data is payload
 	assert_true(look.ip && !look.flow);
 	assert_int_equal(look.headers, 14 + 20 + 8);
 	look_at(echo6, sizeof(echo6));
@@ -81,7 +81,7 @@ static void options_are_headers(void **state)
 	assert_int_equal(look.headers, 14 + 24 + 32);
 }
 
-// The flow of an error is that of the quoted datagram, of which 64 bits count (RFC 792).
+// An error belongs to the flow of the quoted datagram, of which it has 64 bits (RFC 792).
 static void an_error_is_about_its_datagram(void **state)
 {
 	uint8_t frame[14 + 20 + 8 + 20 + 8 + 11] = {[12] = 8, [14] = 0x45, [23] = 1, [34] = 3};
@@ -97,7 +97,7 @@ static void an_error_is_about_its_datagram(void **state)
 	assert_false(look.udp);
 	assert_int_equal(look.proto, 17);
 	assert_int_equal(look.headers, sizeof(frame) - 11);
-	frame[34] = 8; // an echo request that looks like one
+	frame[34] = 8; // an echo request with equal bytes
 	look_at(frame, sizeof(frame));
 	assert_false(look.flow);
 	assert_int_equal(look.headers, 14 + 20 + 8);
@@ -108,11 +108,11 @@ static void fragments_are_seen(void **state)
 	uint8_t frame[sizeof(udp4)], six[sizeof(udp6) + 8];
 
 	memcpy(frame, udp4, sizeof(udp4));
-	store_be16(frame + 20, 0x2000); // the first of more
+	store_be16(frame + 20, 0x2000); // the first of several fragments
 	look_at(frame, sizeof(frame));
 	assert_true(look.piece && goes("192.0.2.7", 50000, "198.51.100.1", 3478));
 	assert_int_equal(look.id, 0x1234);
-	store_be16(frame + 20, 0x00b9); // another one has no ports
+	store_be16(frame + 20, 0x00b9); // a later fragment has no ports
 	look_at(frame, sizeof(frame));
 	assert_true(look.piece && !look.flow && !look.udp);
 	assert_int_equal(look.headers, 14 + 20);
@@ -131,7 +131,7 @@ static void fragments_are_seen(void **state)
 	assert_int_equal(look.headers, 14 + 40 + 8);
 }
 
-// Whatever comes in may be captured by its drop reason.
+// Any frame may be captured, for its drop reason.
 static void anything_is_looked_at(void **state)
 {
 	static const struct {
@@ -165,7 +165,8 @@ static bool has_planted(const uint8_t *data, size_t len)
 	return memmem(data, len, "PLANTED", 7) != NULL;
 }
 
-// What may be shown of a message, in a block of exactly its length.
+// Writes the part of a message that may be shown, in a block of exactly its length. Returns its
+// length.
 static uint32_t show(const uint8_t *message, uint32_t len, uint8_t *out)
 {
 	uint8_t *copy = malloc(len + 1);
@@ -185,7 +186,7 @@ static uint32_t show(const uint8_t *message, uint32_t len, uint8_t *out)
 	return n;
 }
 
-// Names, nonces, tokens and integrity are overwritten; what was asked for stays.
+// Names, nonces, tokens and integrity are overwritten; the requested values remain.
 static void a_request_shows_numbers_alone(void **state)
 {
 	uint8_t message[512], shown[512];
@@ -212,7 +213,7 @@ static void a_request_shows_numbers_alone(void **state)
 	assert_int_equal(stun_parse(shown, len, &m), 0);
 	assert_memory_equal(shown, message, STUN_HEADER_LEN);
 	assert_int_equal(m.alen[STUN_USERNAME], sizeof(planted));
-	for (size_t pos = STUN_HEADER_LEN; pos < len;) { // types and lengths are as they were
+	for (size_t pos = STUN_HEADER_LEN; pos < len;) { // types and lengths are unchanged
 		assert_memory_equal(shown + pos, message + pos, 4);
 		v = load_be16(message + pos);
 		if (v == 0x000d || v == 0x0019)
@@ -245,7 +246,7 @@ static void data_is_no_part_of_it(void **state)
 	assert_int_equal(capture_message_keep((const uint8_t *)"", 0), 0);
 }
 
-// Lengths that lie: nothing beyond the message is read, and no text is shown.
+// Wrong lengths: nothing beyond the message is read, and no text is shown.
 static void attributes_may_lie(void **state)
 {
 	struct test_rand rand = test_rand_start("capture_look");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of any length come out as they went in, in their order; a full ring says so.
+// Records of any length come out as they went in, in order; a full ring reports that it is full.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -22,12 +22,12 @@ static uint8_t *mem;
 
 static void open_ring(void)
 {
-	mem = aligned_alloc(64, SIZE); // of exactly this size, so that a sanitizer sees more
+	mem = aligned_alloc(64, SIZE); // exactly this size, so that a sanitizer finds more
 	assert_non_null(mem);
 	capture_ring_init(&ring, mem, SIZE);
 }
 
-// A record whose bytes follow from its number.
+// Writes a record with bytes that follow from its number.
 static bool put(uint32_t number, uint32_t len)
 {
 	uint8_t *room = capture_ring_room(&ring, len);
@@ -55,7 +55,7 @@ static bool take(uint32_t number, uint32_t len)
 	return true;
 }
 
-// Whatever lies where, a ring that is empty has room for a record of a quarter of it.
+// At any position, an empty ring has room for a record of a quarter of its size.
 static void an_empty_ring_has_room(void **state)
 {
 	uint32_t len;
@@ -91,7 +91,7 @@ static void a_full_ring_says_so(void **state)
 	free(mem);
 }
 
-// Room that has been asked for may be used less, or not at all.
+// Reserved room may be used in part, or not at all.
 static void less_may_be_put(void **state)
 {
 	open_ring();

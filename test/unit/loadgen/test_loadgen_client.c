@@ -94,7 +94,7 @@ static void each_client_has_its_own_place(void **state)
 	}
 	clients_free(odd);
 	odd = clients_create(&(struct clients_params){.config = &c, .step = 1, .rng = &w.rng});
-	assert_non_null(odd); // a population of none
+	assert_non_null(odd); // an empty population
 	assert_int_equal(clients_tick(odd, 5, &(uint32_t){0}, w.out), 0);
 	clients_free(odd);
 }
@@ -117,7 +117,7 @@ static void permission_when_there_is_no_channel(void **state)
 	world_close(&w);
 }
 
-// RFC 8656 7.1 with the default of 7.2: IPv4 is what one gets without asking.
+// RFC 8656 7.1 with the default of 7.2: without a request for a family, a client gets IPv4.
 static void address_family_is_asked_for_when_it_is_not_the_default(void **state)
 {
 	static const struct {
@@ -184,7 +184,7 @@ static void a_client_without_credentials_401(void **state)
 	world_close(&w);
 }
 
-// --- the life of an allocation -------------------------------------------------------------------
+// --- lifetime of an allocation -------------------------------------------------------------------
 
 static void a_cycle_costs_two_requests_once_challenged(void **state)
 {
@@ -206,7 +206,7 @@ static void a_cycle_costs_two_requests_once_challenged(void **state)
 	assert_int_equal(world_stats(&w)->challenges, 1);
 }
 
-// A server may say by 401 as well as by 438 that it wants a new nonce.
+// A server may ask for a new nonce with 401 as well as with 438.
 static void a_cached_nonce_may_be_refused_once(void **state)
 {
 	for (unsigned int code = 401; code <= 438; code += 37) {
@@ -248,12 +248,12 @@ static void what_an_aborted_run_left_is_deleted(void **state)
 	assert_int_equal(u32_of(STUN_LIFETIME), 600);
 	world_accept(&w);
 	assert_int_equal(world_state(&w, 0), CLIENT_READY);
-	assert_int_equal(world_stats(&w)->releases, 0); // none of ours
+	assert_int_equal(world_stats(&w)->releases, 0); // not our allocation
 	assert_int_equal(world_stats(&w)->error[437 - 300], 1);
 }
 
-// One cycle with a server that says 437 for linger_ms after it has deleted an allocation. Number of
-// requests.
+// One cycle with a server that answers 437 for linger_ms after it deleted an allocation. Returns
+// the number of requests.
 static uint64_t cycle(uint64_t linger_ms)
 {
 	const uint64_t before = world_stats(&w)->requests, released_ms = w.now_ms;
@@ -283,12 +283,12 @@ static void a_server_that_lingers_is_given_time(void **state)
 		open_mode(MODE_ALLOC, 2);
 		world_ready(&w, 0);
 		assert_true(cycle(linger_ms[i]) <= 2 + 3);
-		for (int n = 0; n < 3; n++) { // it has learned
+		for (int n = 0; n < 3; n++) { // it has learnt the delay
 			now_ms = w.now_ms;
 			assert_int_equal(cycle(linger_ms[i]), 2);
 			assert_true(w.now_ms - now_ms <= 2 * linger_ms[i] + 1500);
 		}
-		// nobody waits who has rested
+		// a client that has rested does not wait
 		world_release(&w, 0);
 		world_accept(&w);
 		w.now_ms += 8000;
@@ -318,7 +318,7 @@ static void a_server_that_says_437_for_ever(void **state)
 	assert_int_equal(world_state(&w, 0), CLIENT_ALLOCATING);
 }
 
-// A client that timed out may have left one behind although it had released the one before.
+// A client that timed out may have left an allocation, although it had released the one before.
 static void an_answer_that_never_came_may_have_made_one(void **state)
 {
 	world_ready(&w, 0);
@@ -365,7 +365,7 @@ static void refused_requests_fail_and_are_counted(void **state)
 	}
 }
 
-// Whoever is refused a channel has an allocation that would make the next Allocate fail.
+// A client that is refused a channel has an allocation that would make the next Allocate fail.
 static void an_allocation_that_is_of_no_use_is_given_back(void **state)
 {
 	for (int answered = 0; answered < 3; answered++) {
@@ -392,7 +392,7 @@ static void an_allocation_that_is_of_no_use_is_given_back(void **state)
 
 // --- answers that make no sense ------------------------------------------------------------------
 
-// Signed success responses to Allocate, each with one thing wrong.
+// Success responses to Allocate, signed, each with one fault.
 static void put_wrong(int fault)
 {
 	struct endpoint wrong_addr = w.relay;
@@ -421,7 +421,7 @@ static void allocate_answers_that_are_of_no_use(void **state)
 		put_wrong(fault);
 		world_sign(&w);
 		world_answer(&w);
-		// RFC 8656 7.3: the allocation has to be deleted
+		// RFC 8656 7.3: the client has to delete the allocation
 		assert_int_equal(world_state(&w, 0), CLIENT_RELEASING);
 		assert_int_equal(w.request.method, STUN_REFRESH);
 		world_accept(&w);

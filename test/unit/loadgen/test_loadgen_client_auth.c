@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generator's TURN clients and the long-term credential mechanism (RFC 8489 9.2), and what they
-// make of answers that nobody sane would send.
+// The generator's TURN clients and the long-term credential mechanism (RFC 8489 9.2), and their
+// reaction to answers that no sane server sends.
 #include "support/loadgen_world.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void a_server_that_never_likes_its_nonces(void **state)
 		world_challenge(&w, 438);
 	}
 	assert_failed(&w, 0, CLIENT_FAULT_STALE_NONCE);
-	world_start(&w, 0); // and nothing of that is left
+	world_start(&w, 0); // and no old state remains
 	w.nonce[0]++;
 	world_challenge(&w, 438);
 	assert_true(world_signed(&w));
@@ -120,7 +120,7 @@ static void nonces_and_realms_of_any_length(void **state)
 		world_challenge(&w, 401);
 		world_refuse(&w, 486); // has verified realm and nonce
 	}
-	for (uint32_t i = 0; i < 200; i++) { // they have all kept their own
+	for (uint32_t i = 0; i < 200; i++) { // each client kept its own
 		world_start(&w, i);
 		w.nonce_len = w.request.alen[STUN_NONCE];
 		memcpy(w.nonce, kept + i * STUN_TEXT_MAX, w.nonce_len);
@@ -208,7 +208,7 @@ static void a_request_that_does_not_fit_the_mtu(void **state)
 
 // --- integrity of answers ------------------------------------------------------------------------
 
-// Success without integrity, or with a wrong one, was never received (RFC 8489 9.2.5).
+// Success without integrity, or with a wrong one, counts as not received (RFC 8489 9.2.5).
 static void answers_of_others_are_ignored(void **state)
 {
 	struct stun_key wrong = {.len = 16};
@@ -248,7 +248,7 @@ static void when_no_answer_can_be_believed(void **state)
 	while (world_wait(&w, 60000, 1))
 		;
 	assert_failed(&w, 0, CLIENT_FAULT_INTEGRITY);
-	world_start(&w, 0); // forgotten: now it is a time-out
+	world_start(&w, 0); // forgotten: now it is a timeout
 	while (world_wait(&w, 60000, 1))
 		;
 	assert_int_equal(world_stats(&w)->fault[CLIENT_FAULT_TIMEOUT], 1);
@@ -269,7 +269,7 @@ static void errors_need_no_integrity(void **state)
 
 static void sha256_when_it_is_asked_for(void **state)
 {
-	// one nobody knows, with parameters and their padding, in front
+	// first an unknown algorithm, with parameters and their padding
 	static const uint8_t list[20] = {0x7f, 1, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 0, 1, 0, 0, 0, 2};
 
 	for (int known = 0; known < 2; known++) {
@@ -278,9 +278,9 @@ static void sha256_when_it_is_asked_for(void **state)
 			memcpy(w.algorithms, list, sizeof(list));
 			w.algorithms_len = sizeof(list);
 		}
-		world_ready(&w, 0); // verifies that all comes back, and what signs
+		world_ready(&w, 0); // verifies that the list is returned, and the algorithm
 		world_release(&w, 0);
-		world_begin(&w, STUN_ERROR); // RFC 5389's way
+		world_begin(&w, STUN_ERROR); // as in RFC 5389
 		stun_put_error(&w.w, 438, "");
 		stun_put(&w.w, STUN_NONCE, w.nonce, w.nonce_len);
 		world_answer(&w);
@@ -294,7 +294,7 @@ static void sha256_when_it_is_asked_for(void **state)
 static void sha256_when_it_is_not_offered(void **state)
 {
 	static const struct {
-		uint8_t list[100]; // longer than any there is
+		uint8_t list[100]; // longer than any real list
 		size_t len;
 		enum client_fault fault;
 	} cases[] = {{{0}, 0, CLIENT_FAULT_NO_SHA256}, {{0, 1, 0, 0}, 4, CLIENT_FAULT_NO_SHA256},
@@ -375,14 +375,14 @@ static void names_and_numbers(void **state)
 {
 	assert_name("ivan", "", false, "ivan");
 	assert_name("load-", "", true, "load-11");
-	// a day and the lifetime after the time of day at the start
+	// a day and the lifetime after the wall-clock time at the start
 	assert_name("", "s3cret", false, "1700087000");
 	assert_name("ivan", "s3cret", false, "1700087000:ivan");
 	assert_name("ivan", "s3cret", true, "1700087000:ivan11");
 	assert_name("", "s3cret", true, "1700087000:11");
 }
 
-// --- anything at all -----------------------------------------------------------------------------
+// --- random input --------------------------------------------------------------------------------
 
 // Changes a datagram as networks and attackers do; returns its new length.
 static size_t mutate(struct test_rand *r, uint8_t *d, size_t len)
@@ -414,7 +414,7 @@ static size_t mutate(struct test_rand *r, uint8_t *d, size_t len)
 	return len;
 }
 
-// A server that says anything, mostly with the right transaction id.
+// A server that answers at random, mostly with a valid transaction id.
 static void fuzz_answer(struct test_rand *r)
 {
 	static const unsigned int codes[] = {300, 400, 401, 401, 401, 437, 437, 438, 438, 486, 699};
@@ -438,7 +438,7 @@ static void fuzz_answer(struct test_rand *r)
 #define FUZZ_CLIENTS 7
 #define FUZZ_STEPS 150000
 
-// Up to ten answers, half of them mutated, to a request or to what an answer makes the client ask.
+// Up to ten answers, half of them mutated, to a request and to the requests that answers cause.
 static void fuzz_answers(struct test_rand *r, uint32_t other_client)
 {
 	size_t asked = w.len;
@@ -455,7 +455,7 @@ static void fuzz_answers(struct test_rand *r, uint32_t other_client)
 	}
 }
 
-// mute: the server says nothing for a while, and nobody is in a hurry.
+// mute: the server does not answer for a while.
 static void fuzz_step(struct test_rand *r, bool mute)
 {
 	const uint32_t i = test_rand_below(r, FUZZ_CLIENTS);
@@ -495,7 +495,7 @@ static void whatever_the_server_says(void **state)
 		w.algorithms_len = 8;
 		for (int step = 0; step < FUZZ_STEPS; step++)
 			fuzz_step(&r, step / 500 % 4 == 3);
-		// it was no idle talk
+		// the clients made progress
 		assert_true(world_stats(&w)->allocations > 500);
 		assert_true(world_stats(&w)->releases > 200);
 		assert_true(world_stats(&w)->refreshes > 200);

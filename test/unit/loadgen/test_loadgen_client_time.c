@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generator's TURN clients do as time passes: retransmissions to the millisecond
-// (RFC 8489 6.2.1), refreshes over hours (RFC 8656 3.2, 9, 12), a large population.
+// Timers of the generator's TURN clients: retransmissions to the millisecond (RFC 8489 6.2.1),
+// refreshes over hours (RFC 8656 3.2, 9, 12), a large population.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,11 +55,11 @@ static void times_of_a_request_without_answer(void **state)
 	assert_int_equal(world_stats(&w)->retransmissions, 6);
 	assert_int_equal(w.answers, 0);
 	assert_false(world_wait(&w, HOUR_MS, 100));
-	world_start(&w, 0); // and from the beginning
+	world_start(&w, 0); // and from the start
 	assert_transmissions(w.now_ms);
 }
 
-// Over TCP and TLS nothing is sent again; the client waits for as long (RFC 8489 6.2.2).
+// Over TCP and TLS nothing is retransmitted; the client waits just as long (RFC 8489 6.2.2).
 static void a_reliable_transport_is_trusted(void **state)
 {
 	for (enum transport t = TRANSPORT_TCP; t <= TRANSPORT_DTLS; t++) {
@@ -69,7 +69,7 @@ static void a_reliable_transport_is_trusted(void **state)
 		c.transport = t;
 		world_open(&w, &c, 1, 1);
 		world_start(&w, 0);
-		if (t == TRANSPORT_DTLS) { // datagrams in a session are lost like others
+		if (t == TRANSPORT_DTLS) { // datagrams in a session can be lost, too
 			assert_transmissions(w.now_ms);
 			continue;
 		}
@@ -81,7 +81,7 @@ static void a_reliable_transport_is_trusted(void **state)
 	}
 }
 
-// What a client had by a connection ends with it, in whichever state it is.
+// A client's state ends with its connection, in any state.
 static void a_connection_that_ends(void **state)
 {
 	const struct config c = world_config(MODE_CHANNEL);
@@ -108,13 +108,13 @@ static void a_connection_that_ends(void **state)
 	world_accept(&w);
 	world_accept(&w);
 	world_release(&w, 1);
-	client_cut(w.clients, 1); // as good as an answer
+	client_cut(w.clients, 1); // counts as an answer
 	assert_int_equal(world_state(&w, 1), CLIENT_IDLE);
 	assert_int_equal(world_stats(&w)->fault[CLIENT_FAULT_CONNECTION], 2);
 	assert_false(world_wait(&w, HOUR_MS, 1000));
 }
 
-// A signed one is the same bytes too, while the server challenges others.
+// A signed request is retransmitted byte for byte, too, while the server challenges other clients.
 static void a_signed_request_is_retransmitted_as_it_was(void **state)
 {
 	open_mode(MODE_CHANNEL, 2);
@@ -153,7 +153,7 @@ static void an_answer_to_an_earlier_transmission_counts(void **state)
 	assert_failed(&w, 0, CLIENT_FAULT_REFUSED);
 	assert_int_equal(w.answers, 1);
 	assert_int_equal(w.last_ms, w.now_ms - begin);
-	// and again, to the second: by now it is nobody's
+	// and an answer to the second request, which no longer exists
 	world_feed(&w, 0, w.answer, w.w.len);
 	assert_int_equal(world_stats(&w)->stray, 1);
 	assert_int_equal(world_stats(&w)->answers, 1);
@@ -183,7 +183,7 @@ static void what_is_no_answer_changes_nothing(void **state)
 	assert_true(world_wait(&w, 500, 1));
 }
 
-// A sender that was held up transmits once, and then with the interval the RFC wants.
+// A sender that was delayed transmits once, and then at the interval of the RFC.
 static void a_late_tick_sends_no_heap(void **state)
 {
 	uint64_t start_ms;
@@ -199,7 +199,7 @@ static void a_late_tick_sends_no_heap(void **state)
 
 // --- refreshes -----------------------------------------------------------------------------------
 
-// Answers at once for hours, and knows by itself when each request is due.
+// Answers at once for hours, and computes when each request is due.
 static void hold(enum mode mode, uint32_t lifetime_s, uint64_t hours)
 {
 	const uint64_t every[] = {[STUN_REFRESH] = lifetime_s * 1000ull * 5 / 6,
@@ -257,7 +257,7 @@ static void a_refresh_that_is_not_answered_times_out(void **state)
 	assert_failed(&w, 0, CLIENT_FAULT_TIMEOUT);
 }
 
-// Whoever is released while a refresh is under way does not wait for its answer.
+// A client that is released during a refresh does not wait for its answer.
 static void a_release_comes_before_a_refresh(void **state)
 {
 	world_ready(&w, 0);
@@ -267,7 +267,7 @@ static void a_release_comes_before_a_refresh(void **state)
 	world_sign(&w);
 	world_release(&w, 0);
 	assert_true(w.len > 0);
-	world_feed(&w, 0, w.answer, w.w.len); // to the Refresh before
+	world_feed(&w, 0, w.answer, w.w.len); // to the Refresh before it
 	assert_int_equal(world_state(&w, 0), CLIENT_RELEASING);
 	assert_int_equal(world_stats(&w)->stray, 1);
 	assert_true(world_wait(&w, 500, 1));
@@ -275,7 +275,7 @@ static void a_release_comes_before_a_refresh(void **state)
 	assert_int_equal(world_state(&w, 0), CLIENT_IDLE);
 }
 
-// A hostile grant: as long as it gets, and as short.
+// A hostile lifetime: as long and as short as possible.
 static void lifetimes_at_the_ends(void **state)
 {
 	w.lifetime_s = UINT32_MAX;
@@ -291,7 +291,7 @@ static void lifetimes_at_the_ends(void **state)
 	assert_int_equal(w.request.method, STUN_REFRESH);
 }
 
-// --- many ----------------------------------------------------------------------------------------
+// --- many clients --------------------------------------------------------------------------------
 
 #define CROWD 20000
 
@@ -326,7 +326,8 @@ static size_t resident(void)
 
 #define POPULATION 100000
 
-// All of them allocated, with a key each; nonces as long as ours, and as long as they get.
+// All clients have an allocation and a key; nonces are as long as slipring's, and as long as
+// allowed.
 static void population_in_its_memory(void **state)
 {
 	const size_t before = resident();
@@ -356,7 +357,7 @@ static void population_in_its_memory(void **state)
 	printf("bytes per client: %zu, with the longest nonces %zu\n", each[0], each[1]);
 #ifndef __SANITIZE_ADDRESS__
 	assert_true(each[1] < 1200);
-	if (getenv("MALLOC_PERTURB_") == NULL) // which touches what nobody has used
+	if (getenv("MALLOC_PERTURB_") == NULL) // which writes to unused memory
 		assert_true(each[0] < 320);
 #endif
 	world_close(&w);
@@ -367,7 +368,7 @@ static void population_in_its_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(population_in_its_memory), // first: it measures
+		cmocka_unit_test(population_in_its_memory), // first, because it measures
 		ONE(times_of_a_request_without_answer),
 		ONE(a_reliable_transport_is_trusted),
 		ONE(a_connection_that_ends),

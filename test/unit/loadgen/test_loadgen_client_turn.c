@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generator's TURN clients with lib/turn as their server: what they set up relays media, for
-// hours, over a network that loses a good part of it all.
+// The generator's TURN clients with lib/turn as their server: their allocations relay media, for
+// hours, over a network that loses a large part of all datagrams.
 #include "support/loadgen_world.h"
 #include "turn_fixture.h"
 
@@ -47,7 +47,7 @@ static struct fixture_client as_fixture(uint32_t i)
 		.alg = STUN_ALG_MD5};
 }
 
-// The server's clock follows the clients'.
+// Sets the server's clock to the clients' time.
 static void catch_up(void)
 {
 	if (w.now_ms > f.now_ms)
@@ -55,7 +55,7 @@ static void catch_up(void)
 	fixture_expire(&f);
 }
 
-// Carries the last datagram to the server and the answer back; false when there was none.
+// Carries the last datagram to the server and the answer back; false if there was no answer.
 static bool exchange(void)
 {
 	const struct fixture_client c = as_fixture(w.i);
@@ -238,14 +238,14 @@ static void cycles_over_the_life_of_a_nonce(void **state)
 	close_both();
 }
 
-// --- a network that loses ------------------------------------------------------------------------
+// --- a lossy network -----------------------------------------------------------------------------
 
 #define LOSSY_CLIENTS 100
-#define LOSSES_MAX 5 // in a row, so that no request is lost for good
+#define LOSSES_MAX 5 // in a row, so that no request fails
 
 static uint8_t losses[LOSSY_CLIENTS];
 
-// Two in five are lost, and so are two in five answers.
+// Two in five requests are lost, and so are two in five answers.
 static void lossy_exchange(struct test_rand *r)
 {
 	while (w.len > 0) {
@@ -322,7 +322,7 @@ static void refusals_of_the_server(void **state)
 	assert_refused(5, 3, 486);
 	server.limits.per_user = 0;
 	open_both(&c, 300);
-	assert_refused(300, 256, 508); // it has 256 ports
+	assert_refused(300, 256, 508); // the address has 256 ports
 	strcpy(c.password, "wrong");
 	open_both(&c, 3);
 	assert_refused(3, 0, 401);

@@ -19,7 +19,8 @@
 
 static struct hist hist, second, copy;
 
-// Every value of the low range is alone; every bucket above is narrower than 1 % of its values.
+// Each value of the low range has its own bucket; every bucket above is narrower than 1 % of its
+// values.
 static void test_buckets(void **state)
 {
 	for (uint64_t v = 0; v < 256; v++)
@@ -56,7 +57,7 @@ static void test_few(void **state)
 	assert_int_equal(hist.n, 0);
 	hist_add(&hist, 123456789);
 	for (double q = 0; q <= 1; q += 0.125)
-		assert_int_equal(hist_quantile(&hist, q), 123456789); // held by min and max
+		assert_int_equal(hist_quantile(&hist, q), 123456789); // bounded by min and max
 	hist_add(&hist, 0);
 	assert_int_equal(hist_quantile(&hist, 0), 0);
 	assert_int_equal(hist_quantile(&hist, 0.5), 0);
@@ -71,7 +72,7 @@ static void test_few(void **state)
 	assert_int_equal(hist.n, 3);
 }
 
-// 1 .. 100: quantile q is the smallest v with v >= 100 q, without an error of rounding.
+// 1 .. 100: quantile q is the smallest v with v >= 100 q, without rounding errors.
 static void test_ranks(void **state)
 {
 	hist_reset(&hist);
@@ -98,7 +99,7 @@ static bool near(uint64_t got, uint64_t want)
 	return (double)diff <= ERROR * (double)want;
 }
 
-// Values of several shapes: even, many octaves, one, two peaks far apart.
+// Values of several distributions: uniform, many octaves, constant, two distant peaks.
 static uint64_t shaped(struct test_rand *r, int shape)
 {
 	switch (shape % 4) {
@@ -114,7 +115,7 @@ static uint64_t shaped(struct test_rand *r, int shape)
 	}
 }
 
-// Against the sorted values.
+// Compared with the sorted values.
 static void test_quantiles(void **state)
 {
 	static const uint32_t parts[] = {
@@ -174,7 +175,7 @@ static void test_merge(void **state)
 	assert_same(&second, &hist);
 }
 
-// What was counted after a copy, by the difference and by a histogram of its own.
+// Values counted after a copy: by the difference, and by a separate histogram.
 static void test_subtract(void **state)
 {
 	static struct hist since;
@@ -187,7 +188,7 @@ static void test_subtract(void **state)
 		hist_copy(&second, &hist);
 		hist_reset(&since);
 		for (int i = 0; i < n; i++) {
-			// now and then the extremes are new, now and then they are old
+			// sometimes the extremes are new, sometimes they are old
 			const uint64_t v = 1000 + (test_rand(&r) >> (24 + round % 7));
 
 			hist_add(&hist, v);

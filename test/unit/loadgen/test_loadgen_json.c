@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The JSON object of the load generator, read back by a strict reader of RFC 8259.
+// The JSON object of the load generator, read back by a strict parser of RFC 8259.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,7 @@ static void test_media(void **state)
 
 static void test_ways(void **state)
 {
-	// Both ways at a time: sums
+	// Both directions at a time: sums
 	fill_way(DIRECTION_UP);
 	fill_way(DIRECTION_DOWN);
 	c.direction[DIRECTION_DOWN] = true;
@@ -152,7 +152,7 @@ static void test_ways(void **state)
 	assert_at("total_sent", "10000");
 	assert_at("total_recv", "9800");
 	assert_at("send_pps", "5000");
-	// An echo, and what the peers saw of its way up: that is not counted twice
+	// An echo, and the peers' view of the upward direction: that is not counted twice
 	r.direction[DIRECTION_DOWN].used = false;
 	fill_way(DIRECTION_ECHO);
 	r.direction[DIRECTION_ECHO].delivered = 4000;
@@ -175,7 +175,7 @@ static void test_nothing_measured(void **state)
 	assert_at("ways/up/loss", "0");
 	assert_at("ways/up/latency_us/p50", "null");
 	assert_at("ways/up/latency_us/p99.9", "null");
-	// No number of C that JSON does not have
+	// C numbers that JSON does not have are not written
 	r.setup_s = NAN;
 	r.seconds = INFINITY;
 	c.rate = -INFINITY;
@@ -249,7 +249,7 @@ static void test_clients(void **state)
 	assert_at("retransmissions", "4");
 	assert_at("challenges", "7");
 	assert_at("faults/timeout", "9");
-	assert_at("faults/refused", "0"); // all names, so that a script need not ask
+	assert_at("faults/refused", "0"); // all names, so that scripts need no checks
 	assert_at("error_codes", "{\"486\":3,\"699\":1}");
 }
 
@@ -276,7 +276,7 @@ static void test_lanes_and_drops(void **state)
 		"{\"lcore\":3,\"sends\":false,\"receives\":true,\"sent\":0,\"received\":8,"
 		"\"missed\":1,\"tx_full\":2,\"busy\":0.5,\"max_gap_us\":12.5}");
 	assert_at("server_drops",
-		"{\"no_permission\":12,\"odd \\u0001\xef\xbf\xbd\\\"name\":1}"); // no zeros
+		"{\"no_permission\":12,\"odd \\u0001\xef\xbf\xbd\\\"name\":1}"); // without zeros
 	assert_at("alive", "true");
 	assert_at("answered", "4");
 	assert_at("errors", "3");
@@ -345,7 +345,7 @@ static void test_search(void **state)
 	assert_at("search/points/0/offered", "800");
 	assert_at("search/points/0/delivered", "300");
 	assert_near("search/points/0/loss", 0.625, 1e-9);
-	assert_at("search/points/0/p50", "null"); // not known
+	assert_at("search/points/0/p50", "null"); // unknown
 	assert_at("search/points/1/p50", "1.5");
 	assert_at("search/points/1/p99", "99.25");
 	assert_at("search/points/0/bound", "false");
@@ -353,9 +353,9 @@ static void test_search(void **state)
 	free(find(points));
 	snprintf(points, sizeof(points), "search/points/%u", s.nb_trials);
 	assert_missing(points);
-	// The counters beside it are those of the last trial
+	// The counters next to it are those of the last trial
 	assert_near("offered_pps", s.trial[s.nb_trials - 1].rate, 1e-9);
-	// Stopped before anything was known
+	// Stopped before there was a result
 	assert_int_equal(search_init(&s, &p), 0);
 	write_all(NULL, &s);
 	assert_at("search/state", "\"stopped\"");

@@ -25,7 +25,7 @@ static void test_defaults(void **state)
 	assert_false(read_config.direction[DIRECTION_ECHO]);
 	assert_false(read_config.peer_echo);
 	assert_string_equal(read_config.client.device, "0");
-	assert_null(read_config.peer.device); // 1 or the clients': known only when there are ports
+	assert_null(read_config.peer.device); // 1 or the clients' port, known once ports exist
 	assert_false(read_config.shared_port);
 	assert_int_equal(read_config.senders, 1);
 	assert_int_equal(read_config.receivers, 1);
@@ -78,7 +78,7 @@ static void test_addresses(void **state)
 	assert_int_equal(read_config.peer.port_lo, 3480);
 	assert_int_equal(read_config.peer.port_hi, 3480);
 	assert_addr(&read_config.peer.gateway, "10.1.0.6");
-	// The other ways to write a server.
+	// The other formats of a server.
 	assert_accepted(READ(BASE, "--server", "10.0.0.77:99"));
 	assert_addr(&read_config.server.addr, "10.0.0.77");
 	assert_int_equal(read_config.server.port, 99);
@@ -212,7 +212,7 @@ static void test_words(void **state)
 {
 	char *argv[] = {"--", "--server", "10.0.0.1", NULL};
 
-	// What EAL leaves over, with and without the dashes
+	// EAL's remaining arguments, with and without the dashes
 	assert_accepted(READ("--", BASE));
 	assert_int_equal(opts_read(3, argv, &read_config, read_error), OPTS_ERROR);
 	assert_non_null(strstr(read_error, "--client-addr: needed"));
@@ -223,11 +223,11 @@ static void test_words(void **state)
 	REFUSED("missing value of --pps", BASE, "--pps");
 	REFUSED("unexpected argument 5", BASE, "5");
 	REFUSED("unexpected argument x", BASE, "--", "x");
-	assert_accepted(READ(BASE, "--pps=7")); // and nothing of a failure stays behind in getopt
+	assert_accepted(READ(BASE, "--pps=7")); // and getopt keeps no state of a failure
 	assert_number(read_config.rate, 7);
 }
 
-// Numbers of any length are no way around a bound, and garbage is refused, whatever it is.
+// Numbers of any length stay within their bounds, and every kind of garbage is refused.
 static void test_garbage(void **state)
 {
 	static const char *const texts[] = {"", " ", "-", "/", "[", "]", ":", ",", ".", "%", "=",
@@ -248,7 +248,7 @@ static void test_garbage(void **state)
 	}
 }
 
-// The help names every option, keeps to 100 columns, and its examples are accepted.
+// Reads the help, which names every option, keeps to 100 columns, and has valid examples.
 static void read_help(char *text, size_t len)
 {
 	FILE *f = tmpfile();
@@ -277,7 +277,7 @@ static void try_example(char *command)
 			continue;
 		}
 		if (strcmp(w, "--") == 0)
-			first = n; // EAL's own are before
+			first = n; // EAL's own options come first
 		words[n++] = w;
 	}
 	words[n] = NULL;

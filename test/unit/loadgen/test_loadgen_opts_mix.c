@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of the load generator: what options say of each other.
+// The command line of the load generator: interactions between options.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 static void test_roles(void **state)
 {
 	assert_accepted(
-		READ(CLIENT, "--peer-addr", "10.0.1.2")); // somebody else's: no link to know
+		READ(CLIENT, "--peer-addr", "10.0.1.2")); // on another machine: its link is unknown
 	assert_int_equal(read_config.role, ROLE_CLIENT);
 	assert_true(read_config.direction[DIRECTION_ECHO]);
 	assert_false(read_config.direction[DIRECTION_UP]);
@@ -25,7 +25,7 @@ static void test_roles(void **state)
 
 	assert_accepted(READ(PEER));
 	assert_true(read_config.peer_echo);
-	assert_string_equal(read_config.peer.device, "0"); // the only port it needs
+	assert_string_equal(read_config.peer.device, "0"); // the only port that it needs
 	assert_number(read_config.duration_s, 0); // until it is stopped
 	assert_false(read_config.direction[DIRECTION_UP]);
 	assert_accepted(READ(PEER, "--reflect", "sink", "--duration", "2.5", "--peer-port", "3"));
@@ -61,8 +61,8 @@ static void test_modes(void **state)
 			"--mode", (char *)(uintptr_t)clients_only[i].name));
 		assert_int_equal(read_config.mode, clients_only[i].mode);
 		assert_string_equal(config_mode_name(read_config.mode), clients_only[i].name);
-		assert_int_equal(read_config.role, ROLE_CLIENT); // nobody to talk to
-		// The family that is asked for is the server's
+		assert_int_equal(read_config.role, ROLE_CLIENT); // no peer to talk to
+		// The requested family is that of the server
 		assert_true(addr_is_v4(&read_config.peer.addrs.lo));
 	}
 	assert_accepted(READ(
@@ -78,8 +78,8 @@ static void test_modes(void **state)
 	REFUSED("not one of channel, send, direct", BASE, "--mode", "flood");
 }
 
-// What is only of use for media is refused elsewhere; addresses of peers are not (one command line
-// for several modes).
+// Options that only matter for media are refused elsewhere; addresses of peers are not (one command
+// line for several modes).
 static void test_modes_without_media(void **state)
 {
 	assert_accepted(READ(BASE, "--mode", "alloc", "--user", "u", "--password", "p"));
@@ -148,7 +148,7 @@ static void test_rates(void **state)
 	assert_number(read_config.rate, 300);
 	assert_accepted(READ(BASE, "--mode", "alloc-hold"));
 	assert_number(read_config.rate, 0);
-	assert_accepted(READ(BASE, "--pps", "1k", "--pps", "2k")); // the last word counts
+	assert_accepted(READ(BASE, "--pps", "1k", "--pps", "2k")); // the last option wins
 	assert_number(read_config.rate, 2000);
 
 	REFUSED("--pps 1k: the rate is also given by --mbps", BASE, "--pps", "1k", "--mbps", "3");
@@ -181,8 +181,8 @@ static void test_sizes(void **state)
 	REFUSED("9216 at most", BASE, "--size", "99999999999999999999");
 	REFUSED("16 sizes at most", BASE, "--size",
 		"30,30,30,30,30,30,30,30,30,30,30,30,30,30,30,30,30");
-	// What fits: 20 + 8 bytes of IPv4 and UDP, 40 + 8 of IPv6, 4 of ChannelData, 36 or 48 (and
-	// padding) of a Send indication (RFC 8656 sections 12.4, 11)
+	// Largest sizes: 20 + 8 bytes of IPv4 and UDP, 40 + 8 of IPv6, 4 of ChannelData, 36 or 48
+	// (and padding) of a Send indication (RFC 8656 sections 12.4, 11)
 	REFUSED("1468 at most", BASE, "--size", "1469");
 	assert_accepted(READ(BASE, "--mode", "send", "--size", "1436"));
 	REFUSED("1436 at most", BASE, "--mode", "send", "--size", "1437");

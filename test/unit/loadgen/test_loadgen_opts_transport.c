@@ -36,7 +36,7 @@ static void test_names_and_ports(void **state)
 		assert_int_equal(config_links(&read_config), rows[i].links);
 		assert_int_equal(config_reliable(&read_config), rows[i].reliable);
 		assert_null(read_config.ca);
-		// in whichever order, what is said holds
+		// in any order, explicit options win
 		assert_accepted(READ("--transport", name, BASE, "--server", "10.0.0.1:3478"));
 		assert_int_equal(read_config.server.port, 3478);
 		assert_accepted(READ(BASE, "--server", "10.0.0.1:5349", "--transport", name));
@@ -116,7 +116,7 @@ static void test_certificates(void **state)
 	REFUSED("for --transport tls", MEDIA("dtls"), "--tls-max", "1.2");
 }
 
-// Streams are cut by TCP: the peers' leg alone has an MTU. A record of DTLS has to fit.
+// TCP cuts streams into segments: only the peers' leg has an MTU. A DTLS record has to fit.
 static void test_sizes(void **state)
 {
 	assert_accepted(READ(MEDIA("tcp"), "--size", "1472"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pacer: how many packets are due at any time, over hours and changes of rate, and which are
-// given up when it is late.
+// skipped when it is late.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +12,12 @@
 #include "measure/pacer.h"
 #include "test_rand.h"
 
-#define HZ 2596000000ull // of a machine the generator is used on
+#define HZ 2596000000ull // of a machine that runs the generator
 #define HOUR (3600 * HZ)
 
 static struct pacer pacer;
 
-// Numbers that come out even: 1000 ticks a second, one packet in 10 of them.
+// Round numbers: 1000 ticks a second, a packet every 10 of them.
 static void test_schedule(void **state)
 {
 	pacer_start(&pacer, 5000, 1000, 100, 0.05);
@@ -29,13 +29,13 @@ static void test_schedule(void **state)
 	assert_int_equal(pacer_due(&pacer, 5039, 32), 2);
 	assert_int_equal(pacer_due(&pacer, 5020, 32), 0); // a clock that steps back
 	assert_int_equal(pacer_due(&pacer, 5040, 32), 1);
-	assert_int_equal(pacer_due(&pacer, 5070, 2), 2); // the caller takes no more at a time
+	assert_int_equal(pacer_due(&pacer, 5070, 2), 2); // the caller takes no more per call
 	assert_int_equal(pacer_due(&pacer, 5070, 2), 1);
 	assert_int_equal(pacer.done, 8);
 	assert_int_equal(pacer.missed, 0);
 }
 
-// Up to 50 ms late is sent, what is later is given up, oldest first.
+// Packets up to 50 ms late are sent, later ones are skipped, the oldest first.
 static void test_slack(void **state)
 {
 	pacer_start(&pacer, 0, 1000, 100, 0.05);
@@ -48,12 +48,12 @@ static void test_slack(void **state)
 	assert_int_equal(pacer_due(&pacer, 10180, 100), 6);
 	assert_int_equal(pacer.missed, 1 + 994);
 	assert_int_equal(pacer.done, 1019);
-	// one packet is sent however late
+	// one packet is sent however late it is
 	pacer_start(&pacer, 0, 1000, 1, 0.05);
 	assert_int_equal(pacer_due(&pacer, 900, 10), 1);
 	assert_int_equal(pacer_due(&pacer, 5900, 10), 1);
 	assert_int_equal(pacer.missed, 4);
-	// a slack without end, and one that makes no sense
+	// an infinite slack, and an invalid one
 	pacer_start(&pacer, 0, 1000, 100, 1e300);
 	assert_int_equal(pacer_due(&pacer, 1000000, 1u << 30), 100001);
 	pacer_start(&pacer, 0, 1000, 100, -1);
@@ -76,21 +76,21 @@ static void test_flood(void **state)
 	}
 }
 
-// As fast as a packet per tick, and faster: never more than the clock can tell apart.
+// One packet per tick, and faster: never more than the clock can distinguish.
 static void test_extremes(void **state)
 {
 	pacer_start(&pacer, 0, 1000, 5000, 1e9);
 	assert_in_range(pacer_due(&pacer, 1000000, UINT32_MAX), 999999, 1000001);
-	pacer_start(&pacer, 0, HZ, 1e-12, 0); // one in 30,000 years is no flood
+	pacer_start(&pacer, 0, HZ, 1e-12, 0); // one packet in 30,000 years is not a flood
 	assert_int_equal(pacer_due(&pacer, 0, 32), 1);
 	assert_int_equal(pacer_due(&pacer, HOUR, 32), 0);
-	pacer_start(&pacer, UINT64_MAX - 500, 1000, 100, 10); // the counter goes round
+	pacer_start(&pacer, UINT64_MAX - 500, 1000, 100, 10); // the counter wraps around
 	assert_int_equal(pacer_due(&pacer, UINT64_MAX - 500, 100), 1);
 	assert_int_equal(pacer_due(&pacer, 499, 200), 100);
 }
 
-// count is what is due by ticks, packet 0 included, computed in whole numbers (rate is one). A
-// packet may come a tick and a thousandth of the interval before or after its time.
+// count is the number of packets due by ticks, including packet 0, in integer arithmetic (rate is
+// an integer). A packet may come a tick and a thousandth of the interval before or after its time.
 static void assert_on_schedule(uint64_t count, uint64_t rate, uint64_t ticks)
 {
 	const unsigned __int128 due = (unsigned __int128)ticks * rate;
@@ -125,7 +125,7 @@ static void test_exact_for_hours(void **state)
 	}
 }
 
-// Called every 10 us nothing is missed, and all are sent within a packet of the rate.
+// Called every 10 us, no packet is missed, and the number sent is within a packet of the rate.
 static void test_steady(void **state)
 {
 	static const uint64_t rates[] = {1, 1000, 777777, 3000000, 10000000};
@@ -148,7 +148,7 @@ static void test_steady(void **state)
 	}
 }
 
-// No packet is sent before its time, nor later than the slack, nor given up within it.
+// No packet is sent before its time, nor later than the slack, nor skipped within it.
 static void test_each_packet(void **state)
 {
 	struct test_rand r = test_rand_start("each");
@@ -160,7 +160,7 @@ static void test_each_packet(void **state)
 		const uint64_t before = pacer.done, missed = pacer.missed;
 		const uint32_t n = pacer_due(&pacer, now, 16);
 
-		// packet p is due at p / rate, that is p * 100 / 3 us
+		// packet p is due at p / rate, which is p * 100 / 3 us
 		for (uint64_t p = before; p < before + pacer.missed - missed; p++)
 			assert_true(p * 100 / 3 + slack <= now);
 		for (uint64_t p = pacer.done - n; p < pacer.done; p++) {
@@ -173,7 +173,7 @@ static void test_each_packet(void **state)
 	assert_true(pacer.missed > 0);
 }
 
-// Changes of rate: packets since the start are the integral of the rate, whatever the changes.
+// Changes of rate: the packets since the start are the integral of the rate.
 static void test_rate_changes(void **state)
 {
 	struct test_rand r = test_rand_start("changes");
@@ -198,15 +198,15 @@ static void test_rate_changes(void **state)
 		}
 		rate = 1 + (double)test_rand_below(&r, 1u << test_rand_below(&r, 24));
 		pacer_set_rate(&pacer, now, HZ, rate, 0.01);
-		assert_int_equal(pacer_due(&pacer, now, UINT32_MAX), 0); // by the change alone
+		assert_int_equal(pacer_due(&pacer, now, UINT32_MAX), 0); // not by the change itself
 	}
 }
 
 static void test_change_cases(void **state)
 {
-	// what is overdue stays due, within the slack that holds from now on
+	// overdue packets remain due, within the new slack
 	pacer_start(&pacer, 0, 1000, 100, 1);
-	pacer_set_rate(&pacer, 95, 1000, 10, 1); // half way to packet 10
+	pacer_set_rate(&pacer, 95, 1000, 10, 1); // halfway to packet 10
 	assert_int_equal(pacer_due(&pacer, 95, 4), 4);
 	assert_int_equal(pacer_due(&pacer, 95, 100), 6);
 	assert_int_equal(pacer_due(&pacer, 144, 100), 0);

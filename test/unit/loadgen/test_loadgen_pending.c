@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for a connection: all of it, in order, and never more than fits.
+// Data that waits for a connection: all of it, in order, and never more than fits.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void never_more_than_fits(void **state)
 	assert_true(pending_put(&p, text, PENDING_MAX));
 	assert_false(pending_put(&p, text, 1));
 	pending_wrote(&p, 1);
-	assert_true(pending_put(&p, text, 1)); // what is written is gone
+	assert_true(pending_put(&p, text, 1)); // written data makes room
 	assert_false(pending_put(&p, text, 1));
 	assert_int_equal(pending_left(&p), PENDING_MAX);
 	assert_memory_equal(pending_next(&p), text + 1, PENDING_MAX - 1);

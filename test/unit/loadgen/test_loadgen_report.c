@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the load generator tells people: columns that are aligned and true, the reasons why a
-// result is not the server's, figures that can be read.
+// The load generator's text output: columns that are aligned and correct, reasons why a result is
+// not the server's, readable figures.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void assert_unsaid(const char *want)
 		fail_msg("'%s' is in:\n%s", want, text);
 }
 
-// Begins a new page.
+// Starts with an empty output.
 static void forget(void)
 {
 	fclose(out);
@@ -110,7 +110,7 @@ static void test_texts(void **state)
 	assert_string_equal(text_rate(12345.6).s, "12,346");
 	assert_string_equal(text_rate(NAN).s, "?");
 	assert_string_equal(text_rate(INFINITY).s, "?");
-	// Only none is "0": a single lost datagram has to show
+	// Only zero is "0": a single lost datagram must show
 	assert_string_equal(text_percent(0).s, "0");
 	assert_string_equal(text_percent(1e-9).s, "<0.0001");
 	assert_string_equal(text_percent(1e-5).s, "0.00100");
@@ -137,7 +137,7 @@ static void test_begin(void **state)
 	assert_said("50,000 pps (48 Mb/s of payload), 120 bytes, 10 s");
 }
 
-// Where no line can be rewritten: one every five seconds, and the last.
+// On output that is not a terminal: a line every five seconds, and the last one.
 static void test_setup(void **state)
 {
 	struct client_stats s = {.state = {[CLIENT_READY] = 400, [CLIENT_ALLOCATING] = 256}};
@@ -161,12 +161,12 @@ static void test_setup(void **state)
 	assert_said("3,010 requests, 10 sent again");
 	assert_said("1 clients: timeout");
 	assert_said("2 answers: 486 Allocation Quota Reached");
-	assert_unsaid("\r"); // no terminal
+	assert_unsaid("\r"); // not a terminal
 	assert_unsaid("limits answers per source");
 	s.retransmissions = 200; // one in fifteen
 	report_setup(out, &s, 1000, 12.5, true);
 	assert_said("limits answers per source");
-	// The tear-down begins to tell anew
+	// The tear-down begins with new lines
 	forget();
 	report_teardown(out, &s, 1000, 1, false);
 	assert_said("997 of 1,000 clients left");
@@ -209,7 +209,7 @@ static void test_table(void **state)
 	forget();
 	for (unsigned int t = 1; t <= 31; t++)
 		report_period(out, &c, &r, t);
-	assert_int_equal(count_said("time s"), 2); // again after a screenful
+	assert_int_equal(count_said("time s"), 2); // repeated after a screenful
 	assert_int_equal(count_said(" up "), 31);
 	assert_aligned("time s", "499,990", "recv pps");
 	assert_aligned("time s", "0.00200", "loss %");
@@ -240,7 +240,7 @@ static void test_result(void **state)
 	assert_said("dropped nothing");
 }
 
-// Whatever the reason: it says so, in words and with a figure.
+// Each reason is reported in words and with a figure.
 static void test_bound(void **state)
 {
 	r.missed = 1111;
@@ -292,7 +292,7 @@ static void test_modes(void **state)
 	assert_said("990 allocations held");
 }
 
-// Peers alone do not know what was sent: they must not claim a loss.
+// Peers alone do not know how much was sent: they must not claim a loss.
 static void test_peer(void **state)
 {
 	c.role = ROLE_PEER;
@@ -315,7 +315,7 @@ static void test_search(void **state)
 	c.search = WANT_NDR;
 	assert_int_equal(search_init(s, &p), 0);
 	forget();
-	// 0.1 % is lost from 10,000 on, all above 40,000
+	// 0.1 % is lost from 10,000 on, everything above 40,000
 	while (search_next(s, &rate)) {
 		const double capacity = rate < 10000 ? rate : rate * 0.999;
 		const double got = capacity < 40000 ? capacity : 40000;
@@ -339,7 +339,7 @@ static void test_search(void **state)
 	report_search(out, &c, s);
 	assert_said("ndr ");
 	assert_said("found");
-	assert_said("\npdr "); // these trials know of a rate with little loss as well
+	assert_said("\npdr "); // these trials include a rate with little loss, too
 	free(s);
 }
 

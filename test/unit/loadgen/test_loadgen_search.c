@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a rate against a server that does not change: what it finds, how many trials it
-// takes, and what it refuses.
+// The search for a rate against a server that does not change: its result, its number of trials,
+// and the parameters that it refuses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +13,14 @@
 
 #include "support/search_server.h"
 
-// Rates that plain bisection takes from the ends of the range.
+// Number of rates that plain bisection tries from the ends of the range.
 static double bisection(const struct search_params *p)
 {
 	return 2 + ceil(log2(log(p->hi / p->lo) / log1p(p->resolution)));
 }
 
-// The highest rate that a noiseless server sustains lies in [rate, failed_at), give or take the
-// packet or two that a trial cannot be cut into.
+// The highest rate that a noiseless server sustains lies in [rate, failed_at), apart from the
+// packet or two by which a trial's count is rounded.
 static void assert_brackets(const struct search_server *s, const struct search_params *p)
 {
 	const double limit = (s->capacity + s->queue / SECONDS) * (1 + s->collapse) /
@@ -36,8 +36,8 @@ static void assert_brackets(const struct search_server *s, const struct search_p
 	assert_true(result.spread_hi == result.rate);
 }
 
-// Without noise: exact, and never much dearer than bisection (with the second round, and some rates
-// spent on the guess).
+// Without noise: exact, and never much more expensive than bisection (with the second round, and
+// some rates used for the guess).
 static void test_exact(void **state)
 {
 	struct test_rand r = test_rand_start("exact");
@@ -59,7 +59,7 @@ static void test_exact(void **state)
 	}
 }
 
-// The usual case is what it is tuned for.
+// The search is tuned for the usual case.
 static void test_trials(void **state)
 {
 	unsigned int most = 0, sum = 0, n = 0;
@@ -124,8 +124,8 @@ static void test_states(void **state)
 	assert_true(result.loss_median == 1);
 }
 
-// The generator's limit is never told as the server's; and where it is above the server's, it does
-// not matter.
+// The generator's limit is never reported as the server's; and above the server's limit it does not
+// matter.
 static void test_generator(void **state)
 {
 	struct search_server s = {.capacity = 2e6, .generator = 5e5};
@@ -133,7 +133,7 @@ static void test_generator(void **state)
 
 	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_GENERATOR_BOUND);
-	// what falls short by less than the resolution counts as offered
+	// a shortfall below the resolution counts as offered
 	assert_true(result.rate >= 5e5 / 1.01 && result.rate <= 5e5 * 1.02);
 	assert_true(result.failed_at == 0 && result.spread_lo == 0);
 	for (double capacity = 5000; capacity < 4.9e5; capacity *= 1.3) {
@@ -145,7 +145,7 @@ static void test_generator(void **state)
 	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_GENERATOR_BOUND);
 	assert_true(result.rate == 0 && result.failed_at == 0);
-	// flagged as bound, but all that was offered arrived: a pass
+	// flagged as limited by the generator, but everything offered arrived: a pass
 	p.repeats = 1;
 	assert_int_equal(search_init(&search, &p), 0);
 	search_report(&search,
@@ -163,7 +163,8 @@ static void test_generator(void **state)
 	assert_int_equal(search.trial[0].verdict, SEARCH_BOUND);
 }
 
-// A generator limit below a rate at which the server really failed: the bracket is told as it is.
+// A generator limit below a rate at which the server really failed: the bracket is reported
+// unchanged.
 static void test_generator_between(void **state)
 {
 	struct search_params p = {.lo = 100, .hi = 200, .resolution = 0.3, .repeats = 1};
@@ -209,7 +210,7 @@ static void assert_sane(const struct search_params *p)
 			result.failed_at / result.rate - 1 <= p->resolution * (1 + 1e-9));
 }
 
-// Whatever trials say, it ends, within the bounds and with numbers.
+// Whatever the trials return, the search ends, within the bounds and with finite numbers.
 static void test_any_trials(void **state)
 {
 	struct test_rand r = test_rand_start("any trials");

@@ -11,9 +11,9 @@
 
 #include "support/search_server.h"
 
-#define RUNS 400 // of a search against a noisy server; seeds are fixed, so shares can be asserted
+#define RUNS 400 // searches against a noisy server; seeds are fixed, so shares can be asserted
 
-// Answers of many runs relative to the truth, sorted into: too low, right, too high.
+// Results of many runs relative to the truth: too low, right, too high.
 struct tally {
 	unsigned int low, good, high, none, trials;
 	double least, most;
@@ -45,7 +45,7 @@ static struct tally tally_runs(
 	return t;
 }
 
-// Stalls in up to a quarter of the trials: the majority and the second round keep the answer.
+// Stalls in up to a quarter of the trials: the majority and the second round keep the result.
 static void test_stalls(void **state)
 {
 	struct search_server s = {.capacity = 3e5, .stalls = 0.1};
@@ -62,7 +62,7 @@ static void test_stalls(void **state)
 	assert_true(t.good >= RUNS * 98 / 100 && t.high == 0);
 }
 
-// The generator stalls instead: not taken for the server's limit either.
+// The generator stalls instead: this is not mistaken for the server's limit either.
 static void test_hiccups(void **state)
 {
 	const struct search_server s = {.capacity = 3e5, .hiccups = 0.2};
@@ -80,7 +80,7 @@ static void test_drift(void **state)
 	assert_true(t.good >= RUNS * 85 / 100 && t.none == 0);
 }
 
-// All of it.
+// All kinds of noise together.
 static void test_mixed_noise(void **state)
 {
 	const struct search_server s = {.capacity = 3e5,
@@ -97,7 +97,7 @@ static void test_mixed_noise(void **state)
 	assert_true(t.good >= RUNS * 99 / 100 && t.most < 1.07);
 }
 
-// One bad moment, however it falls, does not change the answer: the failure does not show again.
+// A single stall, wherever it falls, does not change the result: the failure does not repeat.
 static void test_refuted(void **state)
 {
 	const double capacity = 3e5;
@@ -131,8 +131,8 @@ static void test_refuted(void **state)
 	assert_int_equal(search.state, SEARCH_AT_LIMIT);
 }
 
-// How far the trials disagree is told: with drift the failures begin below the highest pass, and
-// both lie where the capacity was.
+// The result reports how far the trials disagree: with drift, failures begin below the highest
+// pass, and both are near the capacity.
 static void test_spread(void **state)
 {
 	struct search_server s = {.capacity = 3e5, .drift = 0.1};
@@ -156,7 +156,7 @@ static void test_spread(void **state)
 	assert_true(told > RUNS / 2 && seen >= 2 * RUNS);
 }
 
-// Single packets lost at any rate: NDR gives a lower answer than PDR, or none.
+// Single packets are lost at any rate: NDR gives a lower result than PDR, or no result.
 static void test_ndr_and_pdr(void **state)
 {
 	static const double strays[] = {0.05, 0.5, 5, 500};
@@ -179,7 +179,7 @@ static void test_ndr_and_pdr(void **state)
 	assert_true(none >= RUNS / 5);
 }
 
-// Disturbed trials are made again, twice at most, and say nothing.
+// Disturbed trials are repeated, twice at most, and do not count.
 static void test_disturbed(void **state)
 {
 	struct search_trial bad = {.offered = 1e7, .loss = 1, .disturbed = true};
@@ -206,7 +206,7 @@ static void test_disturbed(void **state)
 	assert_int_equal(search.trial[2].verdict, SEARCH_FAILED); // the third one counts
 	t = tally_runs(&s, &pdr, 0.01);
 	assert_int_equal(t.good, RUNS);
-	// nothing but disturbed trials: three times the number, and an end
+	// only disturbed trials: three times the number, and an end
 	s = (struct search_server){.capacity = 3e5, .disturbed = 2};
 	search_server_run(&s, &pdr);
 	assert_int_not_equal(result.state, SEARCH_RUNNING);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a result says of its own worth: from two snapshots, without lanes that run.
+// A result's statements about its own validity: from two snapshots, without running lanes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "lanes/snapshot.h"
 #include "measure/pacer.h"
 
-// One lane, and the two snapshots that a result is made from.
+// One lane, and the two snapshots of a result.
 struct snapshot_world {
 	struct config config;
 	struct lane lane;
@@ -24,7 +24,7 @@ struct snapshot_world {
 
 static struct snapshot_world w;
 
-// One lane; nothing has happened before, and every datagram of 10,000 arrived.
+// Makes one lane; nothing happened before, and all of 10,000 datagrams arrived.
 static int begin(void **state)
 {
 	(void)state;
@@ -74,7 +74,7 @@ static void test_all_is_well(void **state)
 	assert_int_equal(w.result->due, 10000);
 }
 
-// The time of a trial is that of its senders, however late the main lcore sees them begin.
+// The time of a trial is that of its senders, however late the main lcore sees them start.
 static void test_begin(void **state)
 {
 	struct sender sender[2] = {
@@ -93,7 +93,7 @@ static void test_begin(void **state)
 	assert_int_equal(sender_all_began(w.engine), 3999);
 }
 
-// What was missed was due: it is counted in it once.
+// Missed packets were due: they are counted once among these.
 static void test_missed(void **state)
 {
 	(void)state;
@@ -106,7 +106,7 @@ static void test_missed(void **state)
 	assert_int_equal(w.result->direction[DIRECTION_UP].lost, 0);
 }
 
-// A frame the port missed can only have been a measured one when one of these is missing.
+// A frame missed by the port can only have been a measured one if a measured one is missing.
 static void test_port_missed(void **state)
 {
 	(void)state;
@@ -116,7 +116,7 @@ static void test_port_missed(void **state)
 	assert_true(bound(BOUND_RX_MISSED));
 }
 
-// A peers' port that is full loses datagrams, however fast the clients send.
+// A full port of the peers loses datagrams, however fast the clients send.
 static void test_reflector_full(void **state)
 {
 	(void)state;
@@ -126,11 +126,11 @@ static void test_reflector_full(void **state)
 	w.engine->rate = PACER_FLOOD;
 	assert_true(bound(BOUND_TX_FULL));
 	w.now->reflect_full = 0;
-	w.now->tx_full = 1; // a flood is meant to fill the port
+	w.now->tx_full = 1; // a flood fills the port on purpose
 	assert_false(bound(BOUND_TX_FULL));
 }
 
-// All clients busy: too few of them, unless the server did not answer in time.
+// All clients are busy: too few clients, unless the server did not answer in time.
 static void test_too_few_clients(void **state)
 {
 	(void)state;
@@ -148,7 +148,7 @@ static void assert_reason(const char *text)
 	assert_string_equal(w.result->uso_why, text);
 }
 
-// Whether bursts left as super-frames, and the first reason why they did not.
+// Bursts that left as super-frames, or the first reason why they did not.
 static void test_uso(void **state)
 {
 	static const struct port_ops ops;
@@ -180,7 +180,7 @@ static void test_uso(void **state)
 	assert_int_equal(w.result->super_sent.datagrams, 50);
 	w.last->port[SIDE_CLIENT].tx_cut = 5;
 	snapshot_result(w.engine, w.first, w.last, true, w.result);
-	assert_true(w.result->uso); // one of them was not
+	assert_true(w.result->uso); // one of them was cut
 	w.last->port[SIDE_CLIENT].tx_cut = 6;
 	assert_reason("the port found that it cannot, and cut the frames itself");
 }

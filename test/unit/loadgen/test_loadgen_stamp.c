@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stamp in every payload: what is written is read back, and damage of any kind is found.
+// The stamp in every payload: it is read back as written, and damage of any kind is detected.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static struct stamp random_stamp(struct test_rand *r, size_t len)
 		.ticks = test_rand(r) >> 8};
 }
 
-// A payload as a sender makes it; returns its length.
+// Makes a payload like a sender; returns its length.
 static size_t make(struct test_rand *r, size_t len)
 {
 	const struct stamp s = random_stamp(r, len);
@@ -51,7 +51,7 @@ static bool is_found(const uint8_t *data, size_t len)
 	return stamp_read(data, len, &s) == STAMP_CORRUPT;
 }
 
-// The layout is read by other programs; the CRC-32C is computed here bit by bit, most significant
+// Other programs read the layout, too; the CRC-32C is computed here bit by bit, most significant
 // polynomial first.
 static void test_layout(void **state)
 {
@@ -80,7 +80,7 @@ static void test_layout(void **state)
 	assert_int_equal(load_be32(payload + 24), (uint32_t)~reflected);
 }
 
-// RFC 3720 appendix B.4, bytes in the order in which they are sent there.
+// RFC 3720 appendix B.4, bytes in the order of transmission there.
 static void test_crc32c(void **state)
 {
 	struct test_rand r = test_rand_start("crc32c");
@@ -103,7 +103,7 @@ static void test_crc32c(void **state)
 	}
 }
 
-// What is written is read, and the sum is the one the UDP checksum needs.
+// A stamp is read back as written, and its sum is the one that the UDP checksum needs.
 static void test_round_trip(void **state)
 {
 	struct test_rand r = test_rand_start("round trip");
@@ -131,7 +131,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-// Every field at its ends.
+// Every field at its limits.
 static void test_sum_ends(void **state)
 {
 	struct stamp s;
@@ -145,7 +145,7 @@ static void test_sum_ends(void **state)
 	}
 }
 
-// Every single bit, wherever it is; in the stamp every run of up to 32 bits, and longer ones.
+// Every single bit anywhere; in the stamp every run of up to 32 bits, and longer ones.
 static void test_bit_flips(void **state)
 {
 	struct test_rand r = test_rand_start("flips");
@@ -172,7 +172,7 @@ static void test_bit_flips(void **state)
 	}
 }
 
-// Every two bits of a stamp.
+// Every pair of bits of a stamp.
 static void test_pairs(void **state)
 {
 	struct test_rand r = test_rand_start("pairs");
@@ -210,7 +210,8 @@ static void test_damage(void **state)
 	}
 }
 
-// Cut or padded to any other length, with its own bytes, with zeros or with more of the pattern.
+// Truncated or padded to any other length, with its own bytes, with zeros or with more of the
+// pattern.
 static void test_lengths(void **state)
 {
 	struct test_rand r = test_rand_start("lengths");
@@ -236,13 +237,13 @@ static void test_lengths(void **state)
 	assert_true(is_found(payload, SIZE_MAX));
 }
 
-// Found, unless the strange bytes that moved in are by chance what was there.
+// Asserts detection, unless the bytes that moved in are equal by chance.
 static void assert_moved(size_t len)
 {
 	assert_int_equal(is_found(broken, len), memcmp(broken, payload, len) != 0);
 }
 
-// A server that forgets a header or keeps one: everything behind some place moves by some bytes.
+// A server that removes a header or leaves one: everything after some position moves by some bytes.
 static void test_shifts(void **state)
 {
 	struct test_rand r = test_rand_start("shifts");
@@ -254,16 +255,16 @@ static void test_shifts(void **state)
 			for (size_t shift = 1; shift <= 64; shift++) {
 				memcpy(broken, payload, offset);
 				memcpy(broken + offset, payload + offset + shift, len - offset);
-				assert_moved(len); // to the front
+				assert_moved(len); // towards the front
 				memcpy(broken + offset, stamp_pattern() + 5000, shift);
 				memcpy(broken + offset + shift, payload + offset, len - offset);
-				assert_moved(len); // to the back
+				assert_moved(len); // towards the back
 			}
 		}
 	}
 }
 
-// Two pieces of the payload, or the rests of two payloads, change places.
+// Two pieces of the payload, or the tails of two payloads, are swapped.
 static void test_swaps(void **state)
 {
 	struct test_rand r = test_rand_start("swaps");
@@ -288,13 +289,13 @@ static void test_swaps(void **state)
 		make(&r, 600);
 		memcpy(broken, first, len);
 		memcpy(broken + cut, payload + cut, len - cut);
-		// the last byte of both may be the same, and then nothing is broken
+		// the last bytes may be equal, and then nothing is damaged
 		if (memcmp(broken, payload, len) != 0 && memcmp(broken, first, len) != 0)
 			assert_true(is_found(broken, len));
 	}
 }
 
-// No byte comes twice within 64, so that shifts are found at once; and the whole has no period.
+// No byte repeats within 64, so that shifts are detected at once; and the pattern has no period.
 static void test_pattern(void **state)
 {
 	const uint8_t *p = stamp_pattern();

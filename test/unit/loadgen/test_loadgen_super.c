@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames of a lane of the load generator: what leaves in them and what does not find room is
-// counted datagram by datagram, and so is what comes in whole.
+// Super-frames of a lane of the load generator: datagrams that leave in them and datagrams that
+// find no room are counted one by one, and so are those received in super-frames.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static struct rte_mbuf *datagram(unsigned int flow, uint16_t len)
 	return m;
 }
 
-// Puts out n datagrams, each flow's in a row of `row`, and flushes.
+// Sends n datagrams, `row` in sequence for each flow, and flushes.
 static void send(unsigned int n, unsigned int row, enum frame_kind kind)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -86,7 +86,7 @@ static void send(unsigned int n, unsigned int row, enum frame_kind kind)
 	lane_flush(lane);
 }
 
-// Frames that left, cut as hardware does.
+// Number of frames that left, after cutting like hardware.
 static unsigned int left(void)
 {
 	uint8_t frame[2048];
@@ -123,7 +123,7 @@ static void test_bursts(void **state)
 	assert_int_equal(lane->stats.tx_full, 0);
 }
 
-// No more datagrams in one than a burst has: late bursts that meet are not one.
+// At most a burst of datagrams per super-frame: late bursts that meet are not merged.
 static void test_burst_is_the_most(void **state)
 {
 	config.burst = 8;
@@ -134,7 +134,7 @@ static void test_burst_is_the_most(void **state)
 	send(32, 32, FRAME_UP);
 	check_sent(64, 4, 32);
 	left();
-	config.role = ROLE_PEER; // sends what others' bursts are
+	config.role = ROLE_PEER; // sends the bursts of others
 	send(32, 32, FRAME_UP);
 	check_sent(96, 5, 64);
 	left();
@@ -148,7 +148,7 @@ static void test_port_without(void **state)
 	assert_int_equal(left(), 32);
 }
 
-// A port takes k more frames: their datagrams are sent, the others are not.
+// A port accepts k more frames: their datagrams are sent, the others are not.
 static void test_no_room(void **state)
 {
 	for (unsigned int k = 0; k < 4; k++) {
@@ -168,7 +168,7 @@ static void test_no_room(void **state)
 	softport_limit(port, UINT32_MAX);
 }
 
-// Room is made before a burst, not in the middle of it.
+// Room is made before a burst, not within it.
 static void test_reserve(void **state)
 {
 	send(0, 1, FRAME_UP);
@@ -181,7 +181,7 @@ static void test_reserve(void **state)
 	assert_int_equal(left(), 20);
 }
 
-// --- received -----------------------------------------------------------------------------------
+// --- receiving ----------------------------------------------------------------------------------
 
 // A super-frame as a port receives it.
 static struct rte_mbuf *received(unsigned int n, uint16_t len)
@@ -214,7 +214,7 @@ static void test_received(void **state)
 	assert_int_equal(lane->stats.bad_frames, 0);
 }
 
-// What no host would take counts as bad, for every datagram that it stands for.
+// A super-frame that no host would accept counts as bad, for each of its datagrams.
 static void test_refused(void **state)
 {
 	struct rte_mbuf *out[SUPER_MAX], *m;
@@ -224,11 +224,11 @@ static void test_refused(void **state)
 	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 10);
 	m = received(10, PAYLOAD);
-	m->ol_flags = RTE_MBUF_F_RX_LRO; // nobody has looked
+	m->ol_flags = RTE_MBUF_F_RX_LRO; // checksum not verified
 	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 20);
 	m = received(10, PAYLOAD);
-	m->tso_segsz = 0; // not what it says
+	m->tso_segsz = 0; // inconsistent
 	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 21);
 	m = received(10, PAYLOAD);
@@ -237,7 +237,7 @@ static void test_refused(void **state)
 	assert_int_equal(lane->stats.bad_frames, 221);
 	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(3, 1472), out), 3);
 	rte_pktmbuf_free_bulk(out, 3);
-	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(3, 1473), out), 0); // past the MTU
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(3, 1473), out), 0); // above the MTU
 	assert_int_equal(lane->stats.bad_frames, 224);
 	assert_int_equal(lane->stats.super_received.frames, 1);
 	assert_int_equal(lane->stats.no_mbuf, 0);

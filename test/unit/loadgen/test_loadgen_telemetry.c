@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the load generator asks a server's telemetry for, against a socket that answers as DPDK
-// does; and the picture, against a script that takes the place of the one that draws.
+// The load generator's queries to a server's telemetry, against a socket that answers like DPDK;
+// and the plot, against a script that replaces the program that draws it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void test_answer(void **state)
 	assert_int_equal(drops.n, 0);
 }
 
-// As long as an answer can be: 16 KiB.
+// An answer of the maximum length: 16 KiB.
 static void test_long_answer(void **state)
 {
 	char *text = malloc(16384 + 1);
@@ -181,7 +181,7 @@ static void test_nobody(void **state)
 	memset(prefix, 'x', sizeof(prefix));
 	prefix[sizeof(prefix) - 1] = '\0';
 	assert_int_equal(telemetry_drops(prefix, &drops, error, sizeof(error)), -1);
-	assert_int_equal(telemetry_drops("nobody", &drops, error, 4), -1); // error is cut, no more
+	assert_int_equal(telemetry_drops("nobody", &drops, error, 4), -1); // error is truncated
 	assert_int_equal(strlen(error), 3);
 }
 
@@ -204,7 +204,7 @@ static void test_delta(void **state)
 	assert_int_equal(again.drop[0].count, 3);
 }
 
-// --- the picture ---------------------------------------------------------------------------------
+// --- the plot ------------------------------------------------------------------------------------
 
 static void script_install(const char *body)
 {
@@ -238,7 +238,7 @@ static int draw(const char *file)
 	return rc;
 }
 
-// Whatever would keep the picture from being drawn is told before the run.
+// Everything that would prevent the plot is reported before the run.
 static void test_plot_check(void **state)
 {
 	char path[128], text[64] = "";
@@ -273,7 +273,7 @@ static void test_plot(void **state)
 
 	path_to(path, sizeof(path), "slipring-plot");
 	assert_int_equal(setenv("SLIPRING_PLOT", path, 1), 0);
-	assert_int_equal(draw("out.svg"), -1); // nothing there yet
+	assert_int_equal(draw("out.svg"), -1); // no data yet
 	assert_non_null(strstr(error, "slipring-plot: No such file"));
 	path_to(path, sizeof(path), "out.svg");
 	script_install("cat >\"$1\"");
@@ -283,7 +283,7 @@ static void test_plot(void **state)
 	assert_non_null(fgets(text, sizeof(text), f));
 	fclose(f);
 	assert_ptr_equal(strstr(text, "{\"program\":\"slipring-loadgen\""), text);
-	// It does not read, and it fails
+	// A program that reads nothing, and fails
 	script_install("exit 1");
 	assert_int_equal(draw(path), -1);
 	assert_non_null(strstr(error, "not drawn"));

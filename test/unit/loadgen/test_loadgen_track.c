@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sequence numbers of a flow have been seen: late ones, duplicates and jumps, against a plain
+// Sequence numbers of a flow that have been seen: late ones, duplicates and jumps, against a plain
 // set.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void test_basics(void **state)
 	assert_int_equal(track_add(&track, 0), TRACK_REORDERED); // the first ones were lost or late
 }
 
-// A packet TRACK_WINDOW numbers late is still known, one more is not.
+// A packet TRACK_WINDOW numbers late is still known, one later is not.
 static void test_edge(void **state)
 {
 	for (uint32_t top = TRACK_WINDOW; top < 3 * TRACK_WINDOW; top++) {
@@ -53,7 +53,7 @@ static void test_edge(void **state)
 	}
 }
 
-// Numbers skipped by a jump of any length are unseen, those before it stay seen.
+// Numbers skipped by a jump of any length are unseen, and those before it remain seen.
 static void test_jumps(void **state)
 {
 	for (uint32_t jump = 1; jump < 3 * TRACK_WINDOW; jump++) {
@@ -69,7 +69,7 @@ static void test_jumps(void **state)
 	}
 }
 
-// What arrives: numbers in order, with loss, duplicates and displacement by up to `late` places.
+// Arriving numbers: in order, with loss, duplicates and displacement by up to `late` places.
 static uint32_t make_arrivals(struct test_rand *r, uint32_t *out, uint32_t late)
 {
 	const uint32_t loss = test_rand_below(r, 30), twice = test_rand_below(r, 30);
@@ -94,7 +94,7 @@ static uint32_t make_arrivals(struct test_rand *r, uint32_t *out, uint32_t late)
 	return n;
 }
 
-// A set and the highest number say what it has to answer.
+// A set and the highest number determine the expected answer.
 static void test_model(void **state)
 {
 	static uint32_t arrival[2 * NUMBERS];
@@ -147,7 +147,7 @@ static void test_wrap(void **state)
 	assert_int_equal(track_add(&track, 100), TRACK_LATE);
 }
 
-// Any numbers at all: nothing breaks, and what was just seen is known.
+// Arbitrary numbers: nothing breaks, and a number just seen is known.
 static void test_wild(void **state)
 {
 	struct test_rand r = test_rand_start("wild");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules against the relay map, port by port: every packet to a relay port goes to the worker that
-// owns it, and no packet of a listener's clients goes anywhere but where RSS sends it. Then the
-// judgement of what rules bring, with a clock of the test.
+// owns it, and every packet of a listener's clients goes where RSS sends it. Then the verdict on
+// the rules' effect, with a clock of the test.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static bool listened(const struct addr *a, uint16_t udp_port)
 	return false;
 }
 
-// True when a listener of the family is in the block of 128 ports.
+// True if a listener of the family is in the block of 128 ports.
 static bool near_listener(const struct addr *a, uint32_t udp_port)
 {
 	for (uint32_t i = 0; i < turn.nb_listeners; i++)
@@ -73,7 +73,7 @@ static bool near_listener(const struct addr *a, uint32_t udp_port)
 	return false;
 }
 
-// Every port of one address.
+// Checks every port of one address.
 static void check_address(
 	const struct flow_rules_want *w, const struct flow_rules *r, unsigned int index)
 {
@@ -106,7 +106,7 @@ static void check_address(
 	}
 }
 
-// Makes the rules of a step for both families and checks them all. Their number, of one family.
+// Makes the rules of a step for both families and checks them all. Returns their number per family.
 static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 {
 	uint32_t nb[2];
@@ -126,7 +126,7 @@ static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 		for (unsigned int i = 0; i < turn.nb_relay / 2; i++)
 			check_address(&w, &r, v6 * turn.nb_relay / 2 + i);
 		nb[v6] = r.nb;
-		if (turn.nb_listeners == 0) // NICs that have one mask for all rules take them
+		if (turn.nb_listeners == 0) // NICs with one mask for all rules take them
 			for (uint32_t i = 0; i < r.nb; i++)
 				assert_int_equal(r.rule[i].mask, r.rule[0].mask);
 		free(r.rule);
@@ -164,11 +164,11 @@ static void test_whole_refused(void **state)
 	refused(setup(4, 3, 49152, 65535), FLOW_RULES_T1, -EINVAL, "fewer relay addresses");
 	struct flow_rules_want w = setup(2, 2, 49152, 65535);
 
-	listen("192.0.2.2", 3478); // its clients would all meet on one worker
+	listen("192.0.2.2", 3478); // otherwise all its clients would be on one worker
 	refused(w, FLOW_RULES_T1, -EINVAL, "192.0.2.2");
 }
 
-// A power of two of workers takes one rule each.
+// With a power of two, each worker takes one rule.
 static void test_sliced_minimal(void **state)
 {
 	for (unsigned int workers = 2; workers <= 64; workers *= 2)
@@ -192,14 +192,15 @@ static void test_sliced_any(void **state)
 		}
 }
 
-// The usual case: the relay address is the listener's.
+// The usual case: the relay address has the listener, too.
 static void test_listener_outside(void **state)
 {
 	const struct flow_rules_want w = setup(4, 2, 49152, 65535);
 
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3478);
-	// both addresses' rules look at the same bits, or NICs with one mask could not take them
+	// rules of both addresses match the same bits; otherwise NICs with one mask could not take
+	// them
 	assert_int_equal(check(w, FLOW_RULES_T2), 8);
 }
 
@@ -210,15 +211,15 @@ static void test_listener_inside(void **state)
 	listen("192.0.2.1", 50000);
 	listen("192.0.2.1", 50001);
 	listen("2001:db8::1", 60000);
-	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 16384 ports but 128 are 7 parts
+	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 16384 ports less 128 are 7 parts
 	w = setup(4, 2, 1024, 65535);
 	listen("192.0.2.1", 3478);
 	listen("192.0.2.2", 5349);
 	listen("2001:db8::2", 3479);
 	listen("2001:db8::2", 5350);
-	listen("198.51.100.1", 40000); // of no relay address: no matter
+	listen("198.51.100.1", 40000); // on another address: irrelevant
 	check(w, FLOW_RULES_T2);
-	w = setup(2, 1, 50047, 60000); // the first port is the last one of its block
+	w = setup(2, 1, 50047, 60000); // the first port is the last of its block
 	listen("192.0.2.1", 50050);
 	listen("2001:db8::1", 50050);
 	check(w, FLOW_RULES_T2);
@@ -227,7 +228,7 @@ static void test_listener_inside(void **state)
 	refused(w, FLOW_RULES_T2, -EINVAL, "leave nothing");
 }
 
-// A rule for every port but a listener's.
+// A rule for every port except a listener's.
 static void test_shared(void **state)
 {
 	struct flow_rules_want w = setup(3, 2, 3478, 3487);
@@ -240,15 +241,15 @@ static void test_shared(void **state)
 	refused(w, FLOW_RULES_T1, -EINVAL, "shared");
 }
 
-// Addresses that are no relay addresses, or lie on another port, have no rules.
+// Addresses that are not relay addresses, or are on another port, have no rules.
 static void test_other_addresses(void **state)
 {
 	struct flow_rules_want w = setup(2, 3, 49152, 65535);
 	char error[FLOW_RULES_WHY_LEN];
 	struct flow_rules r;
 
-	turn.nb_relay = 2; // of IPv4 alone
-	port.nb_addresses = 2; // the first of each family
+	turn.nb_relay = 2; // IPv4 only
+	port.nb_addresses = 2; // the first address of each family
 	w.map = turn_relay_map_create(&turn);
 	assert_int_equal(flow_rules_addresses(&w), 1);
 	assert_int_equal(flow_rules_make(&w, FLOW_RULES_T1, &r, error), 0);
@@ -266,21 +267,21 @@ static void test_too_many(void **state)
 	static struct conf_address on[MANY];
 	struct flow_rules_want w = setup(64, 1, 49152, 65535);
 
-	// each is cut among all workers
+	// each address is divided among all workers
 	for (unsigned int i = 0; i < MANY; i++)
 		on[i].addr = relay[0];
 	port = (struct conf_port){.addresses = on, .nb_addresses = MANY};
 	refused(w, FLOW_RULES_T2, -E2BIG, "16384");
 }
 
-// --- the watch ----------------------------------------------------------------------------------
+// --- verdict on the rules -----------------------------------------------------------------------
 
 struct watched {
 	struct flow_watch w;
 	uint64_t hits, over, ms;
 };
 
-// A second in which so many packets came in at home and elsewhere, looked at every 100 ms.
+// A second with `hits` packets at home and `over` packets elsewhere, checked every 100 ms.
 static void second(struct watched *s, uint64_t hits, uint64_t over)
 {
 	s->hits += hits;
@@ -302,7 +303,7 @@ static void test_degraded(void **state)
 	struct watched s = {.ms = 5000};
 
 	flow_watch_look(&s.w, 0, 0, s.ms);
-	seconds(&s, 100, 99, 1); // 1 % is not above 1 %
+	seconds(&s, 100, 99, 1); // 1 % is not more than 1 %
 	assert_false(s.w.degraded);
 	seconds(&s, 9, 900, 100);
 	assert_false(s.w.degraded);
@@ -320,7 +321,7 @@ static void test_degraded_interrupted(void **state)
 		second(&s, 1000, 0);
 	}
 	assert_false(s.w.degraded);
-	// silence is no sign of health
+	// without packets there is no recovery
 	for (unsigned int i = 0; i < 10; i++) {
 		seconds(&s, 5, 0, 0);
 		second(&s, 10, 10);
@@ -335,17 +336,17 @@ static void test_recovers(void **state)
 	flow_watch_look(&s.w, 0, 0, s.ms);
 	seconds(&s, 10, 0, 1);
 	assert_true(s.w.degraded);
-	seconds(&s, 100, 992, 8); // between the limits: stays
+	seconds(&s, 100, 992, 8); // between the limits: no change
 	assert_true(s.w.degraded);
 	seconds(&s, 9, 995, 5);
 	assert_true(s.w.degraded);
 	second(&s, 995, 5);
 	assert_false(s.w.degraded);
-	seconds(&s, 100, 992, 8); // and here too
+	seconds(&s, 100, 992, 8); // no change here either
 	assert_false(s.w.degraded);
 }
 
-// What was counted before the first look is not judged.
+// Packets counted before the first check are not judged.
 static void test_first_look(void **state)
 {
 	struct watched s = {.ms = 5000, .over = 1000000};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What driver profiles do to the ports of a data path: rings, devargs, and who wins.
+// Effects of driver profiles on the ports of a data path: rings, devargs, and which setting wins.
 #include "datapath.h"
 #include "dp_memory.h"
 #include "dp_world.h"
@@ -9,10 +9,10 @@ static struct conf_driver list[2];
 static char *names[2][1] = {{"net_x"}, {"net_y"}};
 static struct conf_drivers drivers = {.dir = "dir", .list = list, .nb = 2};
 
-// What the port of a data path was asked for; it is then refused.
+// Settings with which the data path opened a port; the port is then refused.
 static struct {
 	char devargs[64];
-	uint16_t rx_ring, tx_ring; // asked for outright
+	uint16_t rx_ring, tx_ring; // configured rings
 	struct port_profile by_driver; // of net_x
 } asked;
 
@@ -61,7 +61,7 @@ static void test_none(void **state)
 	assert_int_equal(asked.rx_ring + asked.tx_ring, 0);
 	assert_int_equal(asked.by_driver.rx_ring, 512);
 	assert_int_equal(asked.by_driver.tx_ring, 512);
-	ask("net_x0", &drivers); // one that says nothing
+	ask("net_x0", &drivers); // a profile without settings
 	assert_string_equal(asked.devargs, "-");
 	assert_int_equal(asked.by_driver.rx_ring, 512);
 	assert_int_equal(asked.by_driver.tx_ring, 512);
@@ -71,7 +71,7 @@ static void test_rings(void **state)
 {
 	list[0].rx_ring = 1024;
 	list[0].tx_ring = 64;
-	list[1].rx_ring = 128; // of another driver
+	list[1].rx_ring = 128; // for another driver
 	ask("net_x0", &drivers);
 	assert_int_equal(asked.by_driver.rx_ring, 1024);
 	assert_int_equal(asked.by_driver.tx_ring, 64);
@@ -112,7 +112,7 @@ static void test_devargs(void **state)
 	assert_string_equal(asked.devargs, "-");
 }
 
-// A port's profile is that of the driver it turned out to have.
+// A port's profile is that of its actual driver.
 static void test_profile(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -143,7 +143,7 @@ static void test_memory(void **state)
 	assert_in_range(dp_memory_mb(&c), before + 7, before + 10);
 }
 
-// A buffer is longer than half a page, and crosses none.
+// A buffer is longer than half a page, and no buffer crosses a page boundary.
 static void test_memory_in_normal_pages(void **state)
 {
 	struct conf c = world.conf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The home of a client: what a NIC's RSS computes (the verification suite of the RSS
-// specification), and the keyed hash where there is no such NIC.
+// The home of a client: the result of a NIC's RSS (by the verification suite of the RSS
+// specification), and of the keyed hash without such a NIC.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 
 static const struct {
 	const char *src, *dst;
 	uint16_t sport, dport;
-	uint32_t ports, addrs; // the hash with ports, of the addresses alone
+	uint32_t ports, addrs; // hash with ports, hash of the addresses alone
 } vectors[] = {
 	{"66.9.149.187", "161.142.100.80", 2794, 1766, 0x51ccc178, 0x323e8fc2},
 	{"199.92.111.2", "65.69.140.83", 14230, 4739, 0xc626b0ea, 0xd718262a},
@@ -81,7 +81,7 @@ static void test_toeplitz(void **state)
 	}
 }
 
-// The NIC's own word is taken for it.
+// The hash that the NIC delivers is used.
 static void test_hash_of_nic(void **state)
 {
 	const struct net_frame f = frame("10.0.0.1", 1, "10.0.0.2", 2);
@@ -95,8 +95,8 @@ static void test_hash_of_nic(void **state)
 	}
 }
 
-// One home for a client whether or not it puts extension headers into its packets, which can keep a
-// NIC from hashing the ports.
+// A client has one home, with or without extension headers in its packets, which can keep a NIC
+// from hashing the ports.
 static void test_extension_headers(void **state)
 {
 	struct net_frame f =
@@ -135,7 +135,7 @@ static void test_usable(void **state)
 	assert_false(usable(4));
 }
 
-// Without RSS: in range, the same whatever the packet says of hashes, even, and keyed.
+// Without RSS: in range, independent of the hash in the mbuf, evenly spread, and keyed.
 static void test_keyed(void **state)
 {
 	struct test_rand r = test_rand_start("steer");
@@ -160,7 +160,7 @@ static void test_keyed(void **state)
 	}
 	for (unsigned int i = 0; i < 7; i++)
 		assert_in_range(count[i], 9500, 10500); // 5 standard deviations
-	assert_in_range(moved, 59000, 61000); // another listener is another 5-tuple: 6 of 7 move
+	assert_in_range(moved, 59000, 61000); // another listener makes another 5-tuple: 6 of 7 move
 }
 
 int main(void)

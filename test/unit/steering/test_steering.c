@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steering ladder end to end: real TURN traffic of both families through a NIC in software,
-// which goes by the rules it was given and by RSS. With rules nothing is handed over; without them,
-// or with a NIC that lies, all the same traffic arrives.
+// The steering ladder end to end: real TURN traffic of both families through a software NIC, which
+// follows its rules and RSS. With rules nothing is handed over; without them, or with a NIC that
+// ignores them, all traffic still arrives.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -17,8 +17,8 @@ static struct dp_world world;
 static struct world_client client[CLIENTS_MAX];
 static struct endpoint peer[CLIENTS_MAX];
 static unsigned int clients;
-static uint64_t sent[2]; // by peers, to relay addresses of a family; [is_v4]
-static uint64_t astray[2]; // of them, to a queue of another worker than their home
+static uint64_t sent[2]; // from peers, to relay addresses of a family; [is_v4]
+static uint64_t astray[2]; // of these, on a queue of a worker that is not their home
 
 // --- traffic ------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ static void expect_down(struct dp_world *w, unsigned int i, uint32_t number)
 	}
 }
 
-// Everything that is sent arrives, once and in order.
+// Asserts that everything sent arrives, once and in order.
 static void relay(struct dp_world *w)
 {
 	for (unsigned int k = 0; k < EACH; k++) {
@@ -127,12 +127,12 @@ static void relay(struct dp_world *w)
 		}
 	}
 	assert_int_equal(w->nb_seen, 0);
-	// answers to one worker's question tell another that has asked too nothing new
+	// answers to one worker's request tell another worker that also asked nothing new
 	assert_int_equal(
 		world_drops(w), world_dropped(w, DP_DROP_ARP) + world_dropped(w, DP_DROP_ICMP));
 }
 
-// --- what is told -------------------------------------------------------------------------------
+// --- telemetry ----------------------------------------------------------------------------------
 
 static struct dp_steering steering(struct dp_world *w, bool is_v4)
 {
@@ -150,7 +150,7 @@ static void assert_step(struct dp_world *w, const char *step, unsigned int rules
 
 		assert_string_equal(s.step, step);
 		assert_int_equal(s.rules, rules);
-		// one worker need not count
+		// a single worker need not count
 		assert_int_equal(s.hits, w->dp->nb_workers == 1 ? 0 : sent[v4] - astray[v4]);
 		assert_int_equal(s.handed_over, astray[v4]);
 	}
@@ -265,7 +265,7 @@ static void test_three_workers(void **state)
 	close_nic();
 }
 
-// NICs that match ports wholly or not at all can do T1, and nothing for a cut address.
+// NICs that match ports exactly or not at all can do T1, and cannot divide an address.
 static void test_exact_only(void **state)
 {
 	struct world_setup s = nic(4, 4);
@@ -282,7 +282,7 @@ static void test_exact_only(void **state)
 	close_nic();
 }
 
-// At one refusal the whole step is taken back and the next one tried.
+// After one refusal the whole step is undone and the next one is tried.
 static void test_refused(void **state)
 {
 	const struct world_setup s = nic(4, 4);
@@ -296,7 +296,7 @@ static void test_refused(void **state)
 		assert_string_equal(v4.step, "t2");
 		assert_int_equal(v4.reason[5], '0' + (int)k); // "rule K of 4: ..."
 		assert_non_null(strstr(v4.reason, "of 4: soft says table full"));
-		assert_string_equal(v6.step, "t1"); // of the other family nothing was refused
+		assert_string_equal(v6.step, "t1"); // the other family had no refusal
 		assert_int_equal(nicmodel.rules, 8);
 		assert_int_equal(handed_over(&world), 0);
 		close_nic();
@@ -329,7 +329,7 @@ static void test_configured(void **state)
 	close_nic();
 }
 
-// A profile decides where the port's entry does not.
+// A profile decides where the port's entry is silent.
 static void test_profile(void **state)
 {
 	char *names[] = {"soft"};
@@ -339,7 +339,7 @@ static void test_profile(void **state)
 
 	s.drivers = &drivers;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t1", 4); // it says nothing
+	assert_step(&world, "t1", 4); // the entry is silent
 	close_nic();
 	profile.steering = CONF_STEERING_T2;
 	open_nic(&s, (struct nicmodel){0});
@@ -389,7 +389,7 @@ static void test_few_queues(void **state)
 	open_nic(&s, (struct nicmodel){0});
 	assert_step(&world, "t4", 0);
 	assert_why(&world, "3 receive queues for 4 workers", "");
-	// clients are handed over too then, and that is another matter
+	// clients are handed over, too, in this case, which is not counted here
 	assert_true(handed_over(&world) > astray[0] + astray[1]);
 	close_nic();
 }
@@ -406,7 +406,7 @@ static void test_vlan(void **state)
 	close_nic();
 }
 
-// A NIC that takes rules and does otherwise: nothing is lost, and it is told.
+// A NIC that accepts rules but ignores them: nothing is lost, and telemetry shows it.
 static void test_misdelivered(void **state)
 {
 	for (unsigned int relays = 0; relays <= 4; relays += 4) {
@@ -437,7 +437,7 @@ static void test_misdelivered(void **state)
 	}
 }
 
-// Hand-overs are what T4 is: it is never degraded.
+// T4 means hand-overs: it is never degraded.
 static void test_t4_is_well(void **state)
 {
 	struct world_setup s = nic(4, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of the messages, and a copy of one where reads beyond its end are seen.
+// The bytes of the messages, and copies that make reads beyond the end visible.
 #include "stun_vectors.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Published STUN messages, byte for byte as printed (RFC 5769 section 2, RFC 8489 appendix B), and
-// what the test files of lib/stun share.
+// helpers shared by the tests of lib/stun.
 #pragma once
 
 #include <stddef.h>
@@ -18,11 +18,11 @@ extern const uint8_t rfc5769_response6[92];
 // RFC 5769 2.4: long-term credentials.
 extern const uint8_t rfc5769_longterm[116];
 
-// RFC 8489 B.1 as printed. Its length field says 156, which is the whole of it with the header (it
-// should be 136), and the HMAC was computed over that: no conforming reader may accept it.
+// RFC 8489 B.1 as printed. Its length field says 156, the length including the header (136 would be
+// right), and the HMAC was computed over that: no conforming parser may accept it.
 extern const uint8_t rfc8489_b1_printed[156];
 
-// RFC 8489 B.1 with the length put right and the HMAC recomputed (Python's hmac module); all other
+// RFC 8489 B.1 with the length corrected and the HMAC recomputed (Python's hmac module); all other
 // bytes are as printed.
 extern const uint8_t rfc8489_b1[156];
 
@@ -42,16 +42,16 @@ struct vector {
 #v, v, sizeof(v) \
 	}
 
-// Those that a reader has to accept.
+// Messages that a parser has to accept.
 extern const struct vector vectors[5];
 
 #define NB_VECTORS (sizeof(vectors) / sizeof(vectors[0]))
 
-// A copy at an odd address that ends with its block, so that ASan sees a read of one byte too many
+// A copy at an odd address that ends with its block, so that ASan finds a read of one byte too many
 // and UBSan an aligned load. Free block, not data.
 struct odd_copy {
 	uint8_t *block, *data;
 };
 
-// Copies len bytes; with data NULL they are left unset.
+// Copies len bytes; if data is NULL, the bytes stay unset.
 struct odd_copy stun_vectors_odd_copy(const uint8_t *data, size_t len);

@@ -160,7 +160,7 @@ static void test_vectors_verify(void **state)
 	}
 }
 
-// RFC 8489 B.1 as printed is not a message, but its HMAC is right for its bytes.
+// RFC 8489 B.1 as printed is not a valid message, but its HMAC is right for its bytes.
 static void test_b1_printed(void **state)
 {
 	const struct stun_key key = vector_key(4);
@@ -180,8 +180,8 @@ static void test_bit_flips(void **state)
 		const bool has_crc = v < 3;
 
 		for (size_t bit = 0; bit < n * 8; bit++) {
-			// The type of FINGERPRINT is covered by nothing: flipped, it is an
-			// attribute to ignore behind a message that is whole without it.
+			// The type of FINGERPRINT is covered by nothing: flipped, it becomes an
+			// attribute to ignore after a complete message.
 			const bool crc_type = has_crc && (bit / 8 == n - 8 || bit / 8 == n - 7);
 			struct stun_msg m;
 
@@ -235,8 +235,8 @@ static void signed_attr(struct signed_msg *s, uint16_t type, const uint8_t *valu
 	set_length(s, s->len);
 }
 
-// Appends an integrity attribute of alen bytes, right except its length; flip is XORed into its
-// last byte.
+// Appends an integrity attribute of alen bytes, correct except for its length; flip is XORed into
+// its last byte.
 static void signed_mac(struct signed_msg *s, bool sha256, uint8_t alen, uint8_t flip)
 {
 	uint8_t mac[64] = {0};
@@ -275,7 +275,7 @@ static void test_lengths(void **state)
 	struct signed_msg s;
 
 	// MESSAGE-INTEGRITY has 20 bytes. For MESSAGE-INTEGRITY-SHA256 RFC 8489 14.6 allows 16 to
-	// 32 where a usage says so; TURN does not.
+	// 32 if a usage says so; TURN does not.
 	for (uint8_t alen = 0; alen <= 40; alen += 4) {
 		signed_begin(&s);
 		signed_mac(&s, false, alen, 0);
@@ -295,7 +295,7 @@ static void test_which_decides(void **state)
 		signed_mac(&s, false, 20, flips & 1);
 		signed_mac(&s, true, 32, flips >> 1);
 		assert_int_equal(verify(&s), flips >> 1 == 0);
-		signed_begin(&s); // behind it MESSAGE-INTEGRITY is ignored
+		signed_begin(&s); // after it MESSAGE-INTEGRITY is ignored
 		signed_mac(&s, true, 32, flips >> 1);
 		signed_mac(&s, false, 20, flips & 1);
 		assert_int_equal(verify(&s), flips >> 1 == 0);
@@ -321,7 +321,7 @@ static void test_followed(void **state)
 	}
 }
 
-// The compare looks at every byte.
+// The comparison covers every byte.
 static void test_mac_bits(void **state)
 {
 	struct signed_msg s;
@@ -338,7 +338,7 @@ static void test_mac_bits(void **state)
 	}
 }
 
-// A key that was never set must not verify, least of all with the key of the message before.
+// An unset key must not verify anything, in particular not with the previous message's key.
 static void test_empty_key(void **state)
 {
 	const struct stun_key key = vector_key(3), empty = {.len = 0};
@@ -348,7 +348,7 @@ static void test_empty_key(void **state)
 	assert_int_equal(stun_parse(rfc5769_longterm, sizeof(rfc5769_longterm), &m), 0);
 	assert_true(stun_integrity_ok(crypto, &m, &key));
 	assert_false(stun_integrity_ok(crypto, &m, &empty));
-	oversize.len = 255; // no reading beyond it (ASan)
+	oversize.len = 255; // no read beyond it (ASan)
 	assert_false(stun_integrity_ok(crypto, &m, &oversize));
 	assert_true(stun_integrity_ok(crypto, &m, &key));
 }
@@ -392,11 +392,11 @@ static void test_crc(void **state)
 	}
 }
 
-// --- set-ups that lack algorithms ----------------------------------------------------------------
+// --- libcrypto without some algorithms -----------------------------------------------------------
 
 static void test_no_algorithms(void **state)
 {
-	// With a property that no provider has nothing can be fetched.
+	// With a property that no provider has, nothing can be fetched.
 	assert_int_equal(EVP_set_default_properties(NULL, "slipring=none"), 1);
 	assert_null(stun_crypto_create());
 	assert_int_equal(EVP_set_default_properties(NULL, ""), 1);
@@ -404,7 +404,7 @@ static void test_no_algorithms(void **state)
 
 static bool md5_forbidden;
 
-// Stands in front of libcrypto's for all of this program.
+// Replaces libcrypto's function in this whole program.
 EVP_MD *EVP_MD_fetch(OSSL_LIB_CTX *ctx, const char *algorithm, const char *properties)
 {
 	EVP_MD *(*real)(OSSL_LIB_CTX *, const char *, const char *);
@@ -415,7 +415,7 @@ EVP_MD *EVP_MD_fetch(OSSL_LIB_CTX *ctx, const char *algorithm, const char *prope
 	return real(ctx, algorithm, properties);
 }
 
-// As under FIPS: all works but keys made with MD5, ready-made ones included.
+// As under FIPS: everything works except keys made with MD5, including precomputed ones.
 static void test_no_md5(void **state)
 {
 	const struct stun_key md5 = vector_key(3);

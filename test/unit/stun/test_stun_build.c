@@ -83,7 +83,7 @@ static void test_header(void **state)
 	}
 }
 
-// What is written is read back, for every class and method.
+// Written types are read back, for every class and method.
 static void test_types_round_trip(void **state)
 {
 	uint8_t buf[20];
@@ -102,7 +102,7 @@ static void test_types_round_trip(void **state)
 
 // --- attributes ----------------------------------------------------------------------------------
 
-// Writes one attribute into a poisoned buffer and compares all of it.
+// Writes one attribute into a poisoned buffer and compares the whole buffer.
 #define ASSERT_ATTR(put, ...)                                                        \
 	do {                                                                         \
 		static const uint8_t expect_[] = {__VA_ARGS__};                      \
@@ -257,7 +257,7 @@ static void test_rebuild_sha256(void **state)
 	assert_memory_equal(buf, rfc8489_b1, sizeof(rfc8489_b1));
 }
 
-// RFC 5769 2.2 and 2.3 with zeros for padding, as a writer must send them. The last 32 bytes
+// RFC 5769 2.2 and 2.3 with zeros for padding, which a writer must send. The last 32 bytes
 // (integrity and fingerprint) were computed with Python's hmac and zlib.
 static void test_rebuild_responses(void **state)
 {
@@ -294,7 +294,7 @@ static void test_rebuild_responses(void **state)
 }
 
 // Both integrity attributes and FINGERPRINT: each covers the ones before it, with a length that
-// ends with itself. Computed with Python's hmac and zlib.
+// includes itself. Computed with Python's hmac and zlib.
 static void test_both_integrities(void **state)
 {
 	static const uint8_t expect[] = {0x00, 0x01, 0x00, 0x4c, 0x21, 0x12, 0xa4, 0x42, 0xb7, 0xe7,
@@ -320,7 +320,7 @@ static void test_both_integrities(void **state)
 
 // --- capacity ------------------------------------------------------------------------------------
 
-// One of everything.
+// Writes one attribute of each kind.
 static uint16_t build_sample(uint8_t *buf, size_t cap, struct stun_writer *w)
 {
 	const struct stun_key key = short_term_key();
@@ -350,7 +350,7 @@ static void test_every_capacity(void **state)
 	assert_int_equal(len, 20 + 20 + 12 + 4 + 24 + 12 + 8 + 24 + 36 + 8);
 	for (size_t cap = 0; cap <= len + 8u; cap++) {
 		struct odd_copy exact =
-			stun_vectors_odd_copy(NULL, cap); // a byte too many is ASan's to see
+			stun_vectors_odd_copy(NULL, cap); // ASan finds a byte too many
 		uint16_t end;
 
 		memset(a, 0xA5, sizeof(a));
@@ -361,7 +361,7 @@ static void test_every_capacity(void **state)
 		assert_int_equal(build_sample(exact.data, cap, &w), end);
 		assert_true(w.len <= cap);
 		assert_int_equal(w.overflow, cap < len);
-		// Below len nothing of either poison is left, behind it nothing was touched.
+		// Up to len no poison is left, and after it nothing was changed.
 		assert_memory_equal(a, b, w.len);
 		assert_memory_equal(a, exact.data, w.len);
 		for (size_t i = w.len; i < sizeof(a); i++) {
@@ -413,7 +413,7 @@ static void test_huge_values(void **state)
 		assert_int_equal(stun_end(&w), 0);
 	}
 	stun_begin(&w, buf, sizeof(buf), STUN_INDICATION, STUN_SEND, tid);
-	stun_put(&w, STUN_DATA_ATTR, value, 65532 - 24); // the longest message there can be
+	stun_put(&w, STUN_DATA_ATTR, value, 65532 - 24); // the longest possible message
 	assert_int_equal(stun_end(&w), 65532);
 	assert_int_equal(stun_parse(buf, 65532, &m), 0);
 	stun_put(&w, STUN_DONT_FRAGMENT, NULL, 0);
@@ -423,7 +423,7 @@ static void test_huge_values(void **state)
 	assert_int_equal(stun_end(&w), 0);
 }
 
-// A message that could not be signed does not leave.
+// A message that could not be signed is not sent.
 static void test_unsigned_fails(void **state)
 {
 	const struct stun_key empty = {.len = 0};
@@ -499,8 +499,8 @@ static void test_data_indication_parses(void **state)
 	}
 }
 
-// What is written by words is what is written by attributes: any peer, any length, any transaction
-// id, not a byte more.
+// Writing by words gives the bytes of writing by attributes: for any peer, length and transaction
+// id, and not a byte more.
 static void test_usual_data(void **state)
 {
 	struct test_rand r = test_rand_start("stun_build");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Framing by RFC 8489 5 and RFC 8656 12.5: whatever the pieces a stream comes in, the messages are
-// the same.
+// Framing by RFC 8489 5 and RFC 8656 12.5: in whatever pieces a stream comes, the messages are the
+// same.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,13 +24,13 @@ struct sent {
 	size_t offset[MESSAGES], size[MESSAGES], message[MESSAGES];
 };
 
-// As a server reads, which may have clients of RFC 5766.
+// Scans like a server, which may have clients of RFC 5766.
 static enum stun_framing_state scan(const uint8_t *p, size_t n, struct stun_framing *f)
 {
 	return stun_framing_scan(p, n, CHANNEL_MAX_RFC5766, f);
 }
 
-// As a client of RFC 8656 reads.
+// Scans like a client of RFC 8656.
 static enum stun_framing_state scan_new(const uint8_t *p, size_t n, struct stun_framing *f)
 {
 	return stun_framing_scan(p, n, CHANNEL_MAX, f);
@@ -77,7 +77,7 @@ static void compose(struct sent *s)
 		add_channel(s, 0x4fff, body);
 }
 
-// Takes the stream in pieces, at most max bytes each, and expects what was sent.
+// Takes the stream in pieces, at most max bytes each, and expects the messages that were sent.
 static void deliver(const struct sent *s, struct test_rand *r, uint32_t max)
 {
 	size_t begin = 0, end = 0;
@@ -96,7 +96,7 @@ static void deliver(const struct sent *s, struct test_rand *r, uint32_t max)
 		case STUN_FRAMING_SHORT:
 			assert_true(end < s->len);
 			assert_true(end - begin < s->size[got]);
-			// as soon as the length is there it is told
+			// the size is known as soon as the length has arrived
 			assert_int_equal(f.size, end - begin >= 4 ? s->size[got] : 0);
 			end += 1 + test_rand_below(r, max);
 			end = end < s->len ? end : s->len;
@@ -200,7 +200,7 @@ static void channel(uint16_t number, uint16_t len)
 	store_be16(text + 2, len);
 }
 
-// Every beginning of a message is short, and the whole one whole, whatever follows.
+// Every prefix of a message is incomplete, and the whole message is complete, whatever follows.
 static void assert_whole(uint32_t len, uint32_t size)
 {
 	struct stun_framing f;
@@ -266,7 +266,7 @@ static void what_is_neither(void **state)
 	assert_int_equal(scan_new(text, 8, &f), STUN_FRAMING_BAD);
 }
 
-// The class bits of RFC 8489 5 (0x0110) are clear in requests alone.
+// The class bits of RFC 8489 5 (0x0110) are clear only in requests.
 static void test_requests(void **state)
 {
 	for (unsigned int type = 0; type < 0x4000; type++) {

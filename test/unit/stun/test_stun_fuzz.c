@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mutations of the published messages through every reader, each in an exact-size block at an odd
-// address. Meant for ASan and UBSan; the bounds that parse promises are checked here too.
+// Mutations of the published messages through every parser, each in an exact-size block at an odd
+// address. Meant for ASan and UBSan; the test also checks the bounds that the parser promises.
 // STUN_FUZZ_ROUNDS makes a run longer.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static uint32_t below(uint32_t bound)
 	return test_rand_below(&rnd, bound);
 }
 
-// Values that sit on the edges of lengths, types and their arithmetic.
+// Values at the limits of lengths, types and their arithmetic.
 static uint16_t edge(void)
 {
 	static const uint16_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 19, 20, 21, 31, 32, 33, 0x7f,
@@ -53,7 +53,7 @@ static size_t mutate(uint8_t *b, size_t len)
 			if (word + 4 <= len)
 				store_be16(b + word + 2 * below(2), edge());
 			break;
-		case 3: // cut
+		case 3: // truncate
 			len = pos;
 			break;
 		case 4: // drop a word
@@ -62,7 +62,7 @@ static size_t mutate(uint8_t *b, size_t len)
 				len -= 4;
 			}
 			break;
-		default: // double some words
+		default: // repeat some words
 			if (len + 8 <= ROOM && word + 8 <= len) {
 				memmove(b + word + 8, b + word, len - word);
 				len += 8;
@@ -70,7 +70,7 @@ static size_t mutate(uint8_t *b, size_t len)
 			break;
 		}
 	}
-	// Mostly put the length right, or nothing would get past the header.
+	// Usually correct the length, or nothing would pass the header check.
 	if (len >= 20 && below(8) != 0)
 		store_be16(b + 2, (uint16_t)(len - 20));
 	return len;
@@ -134,7 +134,7 @@ static void test_fuzz(void **state)
 		assert_memory_equal(c.data, b, len);
 		free(c.block);
 	}
-	// A fuzzer that never gets in tests nothing.
+	// A fuzzer whose messages are all refused tests nothing.
 	assert_true(accepted > n / 10);
 	stun_crypto_free(crypto);
 }

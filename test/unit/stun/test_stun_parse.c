@@ -153,13 +153,13 @@ static void test_length(void **state)
 		raw_length(&r, r.len - 20);
 		assert_int_equal(parse(&r, &m), -EBADMSG);
 	}
-	// Bytes behind the message: over UDP it is the datagram.
+	// Bytes after the message: over UDP it has to fill the datagram.
 	raw_begin(&r, 0x0001);
 	raw_attr(&r, 0x8022, "abcd", 4);
 	raw_attr(&r, 0x8022, "efgh", 4);
 	raw_length(&r, 8);
 	assert_int_equal(parse(&r, &m), -EBADMSG);
-	// A length field in order, but a message whose whole length takes more than 16 bits.
+	// A valid length field, but a message that is longer than 16 bits can express.
 	for (size_t len = 65536; len <= 65552; len += 4) {
 		raw_begin(&r, 0x0001);
 		raw_attr(&r, 0x0013, r2.b, len - 24);
@@ -169,13 +169,13 @@ static void test_length(void **state)
 	assert_int_equal(stun_parse(r.b, 0, &m), -EBADMSG);
 }
 
-// Whether an attribute of a whole message ends at len.
+// True if an attribute of a complete message ends at len.
 static bool is_boundary(const uint8_t *data, size_t len)
 {
 	size_t pos = 20;
 
 	while (pos < len)
-		pos += 4 + (data[pos + 3] + 3u) / 4 * 4; // none is longer than 255 here
+		pos += 4 + (data[pos + 3] + 3u) / 4 * 4; // no attribute is longer than 255 here
 	return pos == len;
 }
 
@@ -188,8 +188,8 @@ static void test_truncations(void **state)
 			struct odd_copy c = stun_vectors_odd_copy(vectors[v].data, len);
 
 			assert_int_equal(stun_parse(c.data, len, &m), -EBADMSG);
-			// The same with a length field that admits it: only a cut between two
-			// attributes can pass now.
+			// Truncated with a matching length field: only a cut between two attributes
+			// can pass now.
 			if (len >= 20) {
 				c.data[2] = 0;
 				c.data[3] = (uint8_t)(len - 20);
@@ -212,8 +212,8 @@ static void test_overrun(void **state)
 		raw_attr(&r, 0x0006, "12345678", 8);
 		r.b[22] = (uint8_t)(alen >> 8);
 		r.b[23] = (uint8_t)alen;
-		memset(r.b + 24, 0, 8); // what remains of the value reads as empty attributes
-		// 5 to 8 bytes fill the room; less leaves whole attributes of 4 bytes.
+		memset(r.b + 24, 0, 8); // the rest of the value reads as empty attributes
+		// 5 to 8 bytes fill the room; fewer leave whole attributes of 4 bytes.
 		assert_int_equal(parse(&r, &m), alen <= 8 ? 0 : -EBADMSG);
 		if (alen <= 8) {
 			assert_int_equal(m.off[STUN_USERNAME], 24);
@@ -255,7 +255,7 @@ static void test_duplicates(void **state)
 	assert_value(&m, STUN_REALM, "", 0);
 }
 
-// Every type we claim to know, each with a value of its own.
+// Every type that we claim to know, each with a different value.
 static void test_known_types(void **state)
 {
 	// From the IANA registries of RFC 8489 18.3 and RFC 8656 18.
@@ -313,8 +313,8 @@ static void test_known_types(void **state)
 		assert_value(&m, t[i].a, &i, 1);
 }
 
-// coturn's client before RFC 8656 has another type for ADDITIONAL-ADDRESS-FAMILY: one attribute,
-// whichever of the two it comes by, and as often as it comes.
+// coturn's client from before RFC 8656 has another type for ADDITIONAL-ADDRESS-FAMILY: both types
+// are one attribute, however often it occurs.
 static void test_former_type(void **state)
 {
 	static const uint16_t types[] = {0x8032, 0x8000};
@@ -339,7 +339,7 @@ static void test_after_integrity(void **state)
 	static const uint8_t mac[32] = {0xab};
 	struct stun_msg m;
 
-	// RFC 8489 14.5: all behind MESSAGE-INTEGRITY is ignored but these two.
+	// RFC 8489 14.5: all attributes after MESSAGE-INTEGRITY are ignored except these two.
 	raw_begin(&r, 0x0003);
 	raw_attr(&r, 0x0006, "user", 4);
 	raw_attr(&r, 0x0008, mac, 20);
@@ -359,19 +359,19 @@ static void test_after_integrity(void **state)
 	assert_false(stun_has(&m, STUN_LIFETIME));
 	assert_int_equal(m.nb_unknown, 0);
 
-	// RFC 8489 9: a lone MESSAGE-INTEGRITY-SHA256 ends the attributes too.
+	// RFC 8489 9: a lone MESSAGE-INTEGRITY-SHA256 ends the attributes, too.
 	raw_begin(&r, 0x0003);
 	raw_attr(&r, 0x001c, mac, 16);
 	raw_attr(&r, 0x0008, mac, 20);
 	raw_attr(&r, 0x0006, "user", 4);
 	raw_attr(&r, 0x7777, "x", 1);
 	assert_int_equal(parse(&r, &m), 0);
-	assert_value(&m, STUN_MESSAGE_INTEGRITY_SHA256, mac, 16); // its length is kept as it is
+	assert_value(&m, STUN_MESSAGE_INTEGRITY_SHA256, mac, 16); // its length is unchanged
 	assert_false(stun_has(&m, STUN_MESSAGE_INTEGRITY));
 	assert_false(stun_has(&m, STUN_USERNAME));
 	assert_int_equal(m.nb_unknown, 0);
 
-	// What is ignored must still lie in the datagram.
+	// Ignored attributes must still lie in the datagram.
 	r.b[r.len - 6] = 0xff;
 	assert_int_equal(parse(&r, &m), -EBADMSG);
 }
@@ -400,7 +400,7 @@ static void test_unknown(void **state)
 		assert_int_equal(type, expect[i]);
 	}
 	assert_false(stun_next_unknown(&m, &pos, &type));
-	assert_false(stun_next_unknown(&m, &pos, &type)); // and stays there
+	assert_false(stun_next_unknown(&m, &pos, &type)); // and stays at the end
 }
 
 static void test_next(void **state)
@@ -433,7 +433,7 @@ static void test_next(void **state)
 	assert_true(stun_next(&m, STUN_USERNAME, &pos, &off, &alen));
 	assert_false(stun_next(&m, STUN_USERNAME, &pos, &off, &alen));
 
-	raw_begin(&r, 0x0008); // no integrity: FINGERPRINT ends the content as well
+	raw_begin(&r, 0x0008); // no integrity: FINGERPRINT ends the content, too
 	raw_attr(&r, 0x0012, "peer1...", 8);
 	raw_attr(&r, 0x8028, "crc.", 4);
 	raw_attr(&r, 0x0012, "behind..", 8);
@@ -448,7 +448,7 @@ static void test_next(void **state)
 	assert_false(stun_next(&m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen));
 }
 
-// The walk is bounded by the datagram: as many attributes as fit, 4 bytes each.
+// The datagram limits the walk: as many attributes as fit, 4 bytes each.
 static void test_most_attributes(void **state)
 {
 	const uint16_t count = (65532 - 20) / 4;
@@ -465,7 +465,7 @@ static void test_most_attributes(void **state)
 		seen++;
 	assert_int_equal(seen, count);
 
-	raw_begin(&r, 0x0001); // one attribute as long as can be
+	raw_begin(&r, 0x0001); // one attribute of the maximum length
 	memset(r2.b, 0x5a, sizeof(r2.b));
 	raw_attr(&r, 0x0013, r2.b, 65532 - 24);
 	assert_int_equal(parse(&r, &m), 0);
@@ -534,7 +534,7 @@ static void test_xor_addr_mapped(void **state)
 	for (int i = 0; i < 16; i++)
 		value[4 + i] = mapped[i] ^ (i < 4 ? cookie[i] : tid[i - 4]);
 	assert_true(decode(20, value, &e, &family));
-	assert_int_equal(family, 6); // what the wire said, so that the caller can tell
+	assert_int_equal(family, 6); // the family on the wire, so that the caller can tell
 	assert_int_equal(e.port, 1);
 	assert_memory_equal(&e.addr, mapped, 16);
 }
@@ -605,7 +605,7 @@ static void test_longterm(void **state)
 	assert_int_equal(stun_parse(rfc8489_b1_printed, sizeof(rfc8489_b1_printed), &m), -EBADMSG);
 }
 
-// FINGERPRINT must be last (RFC 8489 14.7), even if its CRC is over the length as it stands.
+// FINGERPRINT must be last (RFC 8489 14.7), even if its CRC matches the present length.
 static void test_fingerprint_not_last(void **state)
 {
 	struct stun_msg m;
@@ -637,12 +637,12 @@ static void test_fingerprint(void **state)
 	for (int i = 0; i < 2; i++) {
 		const size_t n = t[i].len;
 
-		// Wrong length: 4 bytes are the value, none or 3 are not.
+		// Wrong length: the value has 4 bytes, not 0 or 3.
 		memcpy(r.b, t[i].data, r.len = n);
 		r.b[n - 5] = 3;
 		assert_int_equal(parse(&r, &m), 0);
 		assert_true(m.fingerprint_bad);
-		// Not the last attribute; the CRC itself is right for the message so far.
+		// Not the last attribute; the CRC itself is right up to there.
 		memcpy(r.b, t[i].data, r.len = n);
 		raw_attr(&r, 0x8022, NULL, 0);
 		assert_int_equal(parse(&r, &m), 0);
@@ -651,7 +651,7 @@ static void test_fingerprint(void **state)
 		r.len = n;
 		assert_int_equal(parse(&r, &m), 0);
 		assert_false(m.fingerprint_bad);
-		// Every bit it covers, and its own.
+		// Every bit that it covers, and its own bits.
 		for (size_t bit = 0; bit < n * 8; bit++) {
 			const bool is_type = bit / 8 == n - 8 || bit / 8 == n - 7;
 
@@ -659,8 +659,8 @@ static void test_fingerprint(void **state)
 			r.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			if (parse(&r, &m) != 0)
 				continue;
-			// Another type, or another attribute that swallows it: there is none to
-			// check. But one that is there is never found right.
+			// With another type, or inside another attribute, there is no FINGERPRINT
+			// to check. A present one is never found valid.
 			assert_int_equal(m.fingerprint_bad, stun_has(&m, STUN_FINGERPRINT));
 			if (is_type)
 				assert_false(stun_has(&m, STUN_FINGERPRINT));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short recognition of a Send indication against the parser: whatever it says yes to, the
-// parser takes for the same message; to a message as nearly all are it does say yes.
+// The fast recognition of a Send indication against the parser: the parser reads every message that
+// it accepts in the same way, and it accepts the usual messages.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,8 +31,8 @@ static size_t make(uint8_t *buf, size_t cap, const struct endpoint *peer, uint16
 	return stun_end(&w);
 }
 
-// In a block of exactly its length, at an odd address. When it says yes, so does the parser, of the
-// same peer and data. Returns what it says.
+// In a block of exactly its length, at an odd address. If accepted, the parser finds the same peer
+// and data. Returns the result of the fast recognition.
 static uint16_t ask(const uint8_t *message, size_t len, const struct endpoint *peer)
 {
 	uint8_t *block = malloc(len + 1), *m = block + 1;
@@ -86,7 +86,7 @@ static void test_usual(void **state)
 	}
 }
 
-// The most that a datagram of IPv4 carries, and what would be more than STUN's length can say.
+// The most that an IPv4 datagram carries, and more than STUN's length can express.
 static void test_long(void **state)
 {
 	static uint8_t m[65536 + 64];
@@ -114,7 +114,7 @@ static void test_long(void **state)
 	}
 }
 
-// Every bit, and every pair of neighbouring ones.
+// Flips every bit, and every pair of adjacent bits.
 static void test_bits(void **state)
 {
 	unsigned int yes = 0;
@@ -136,10 +136,10 @@ static void test_bits(void **state)
 			}
 		}
 	}
-	assert_true(yes > 100); // the data, its padding, bits nobody reads
+	assert_true(yes > 100); // the data, its padding, bits without meaning
 }
 
-// Whatever bit of the peer is another, or of the one in the message.
+// Any changed bit of the expected peer, or of the peer in the message.
 static void test_other_peer(void **state)
 {
 	EACH_PEER(i)
@@ -165,7 +165,7 @@ static void test_other_peer(void **state)
 	}
 }
 
-// An IPv4 peer in an IPv6 attribute (RFC 4291 2.5.5.2) is not for the short way.
+// An IPv4 peer in an IPv6 attribute (RFC 4291 2.5.5.2) is refused by the fast recognition.
 static void test_mapped(void **state)
 {
 	const struct endpoint v4 = addr_text_endpoint("10.99.0.30", 7000),
@@ -192,14 +192,14 @@ static void test_cut(void **state)
 				assert_int_equal(ask(m, k, &peer), 0);
 				if (k < 20)
 					continue;
-				store_be16(m + 2, (uint16_t)(k - 20)); // a header that agrees
+				store_be16(m + 2, (uint16_t)(k - 20)); // a matching header
 				assert_int_equal(ask(m, k, &peer), 0);
 			}
 		}
 	}
 }
 
-// Words changed to what lengths, types and their arithmetic stumble over.
+// Words replaced by edge cases of lengths, types and their arithmetic.
 static void test_words(void **state)
 {
 	static const uint16_t edges[] = {0, 1, 3, 4, 8, 0x12, 0x13, 0x16, 0x17, 0x1a, 20, 0x8022,
