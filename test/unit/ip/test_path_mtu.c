@@ -232,7 +232,7 @@ static void it_is_one_allocations(void **state)
 		too_big(&client[0].relay, &peer, mtu, 1490);
 		too_big(&client[0].server, &client[0].endpoint, mtu, 1490);
 		for (unsigned int i = 1; i < 3; i++)
-			assert_true(is_noted(&client[i])); // every datagram of theirs is fast
+			assert_true(is_noted(&client[i])); // their datagrams are fast
 	}
 	assert_int_equal(learnt(), 2 * 5);
 	assert_false(is_noted(&client[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A strict reader of JSON by recursive descent, and the value at a path.
+// A strict parser of JSON by recursive descent, and the value at a path.
 #include "json_reader.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 struct json_reader {
 	const char *cursor;
-	const char *path; // what is looked for; NULL = nothing
+	const char *path; // path to find; NULL = no path
 	char *found; // text of the value
 };
 
@@ -82,7 +82,7 @@ static void json_number(struct json_reader *r)
 	}
 }
 
-// The rest of the path behind one member; NULL when it leads elsewhere.
+// The rest of the path after one member, or NULL if the path leads elsewhere.
 static const char *json_path_behind(const char *path, const char *name, size_t len)
 {
 	if (path == NULL || strncmp(path, name, len) != 0)

@@ -5,7 +5,7 @@
 #include "options/opts.h"
 
 #define READ(...) loadgen_opts_read((char *[]){"slipring-loadgen", ##__VA_ARGS__, NULL})
-// What every run with a server and peers of its own has to say
+// Mandatory options of a run with a server and its own peers
 #define BASE                                                                            \
 	"--server", "10.0.0.1", "--client-addr", "10.0.0.2-10.0.0.9/24", "--peer-addr", \
 		"10.0.1.2/24"
@@ -16,12 +16,12 @@
 extern struct config read_config;
 extern char read_error[OPTS_ERROR_LEN];
 
-// Reads words up to a NULL into read_config, which is filled with rubbish before. What opts_read
-// returns; the reason of an error is in read_error.
+// Reads words up to a NULL into read_config, which is filled with garbage first. Returns the result
+// of opts_read; the reason of an error is in read_error.
 int loadgen_opts_read(char **argv);
-// Asserts that what loadgen_opts_read returned is a run.
+// Asserts that the result of loadgen_opts_read is a run.
 void assert_accepted(int rc);
-// Asserts that it is an error of one line with this in its reason.
+// Asserts that the result is an error of one line that contains `reason`.
 void assert_refused(const char *reason, int rc);
-// Asserts that a number is the other, up to how it is rounded.
+// Asserts that two numbers are equal, except for rounding.
 void assert_number(double got, double want);

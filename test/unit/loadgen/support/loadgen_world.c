@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A population of the generator's clients with a clock of the test's, and the server that answers
-// it.
+// A population of the generator's clients with the test's clock, and the server that answers it.
 #include "loadgen_world.h"
 
 #include <stdlib.h>
@@ -105,7 +104,7 @@ void assert_failed(const struct loadgen_world *w, uint32_t i, enum client_fault 
 		assert_int_equal(world_stats(w)->fault[f], f == (int)fault);
 }
 
-// What holds after every call.
+// Asserts the invariants that hold after every call.
 static void settle(struct loadgen_world *w, uint32_t i, size_t len)
 {
 	const struct client_stats *s = world_stats(w);
@@ -188,7 +187,7 @@ bool world_signed(struct loadgen_world *w)
 
 	assert_true(w->len > 0);
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256)) {
-		// RFC 8489 9.2.3.1: nothing of the credentials in a first request
+		// RFC 8489 9.2.3.1: a first request has no credentials
 		assert_false(stun_has(m, STUN_USERNAME) || stun_has(m, STUN_REALM) ||
 			stun_has(m, STUN_NONCE) || stun_has(m, STUN_PASSWORD_ALGORITHM) ||
 			stun_has(m, STUN_PASSWORD_ALGORITHMS));
@@ -202,7 +201,7 @@ bool world_signed(struct loadgen_world *w)
 		assert_true(value_is(m, STUN_PASSWORD_ALGORITHM, "\0\2\0\0", 4));
 		assert_true(
 			value_is(m, STUN_PASSWORD_ALGORITHMS, w->algorithms, w->algorithms_len));
-	} else { // as a client of RFC 5389
+	} else { // like a client of RFC 5389
 		assert_false(stun_has(m, STUN_PASSWORD_ALGORITHM));
 		assert_false(stun_has(m, STUN_PASSWORD_ALGORITHMS));
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated server, what it makes of a trial, and a search run against it.
+// A simulated server, its result of a trial, and a search run against it.
 #include "search_server.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ double search_server_chance(struct search_server *s)
 	return (double)(test_rand(&s->r) >> 11) * 0x1p-53;
 }
 
-// Packets delivered of those sent.
+// Number of packets delivered of those sent.
 static double deliver(struct search_server *s, double sent)
 {
 	const double capacity =
@@ -36,7 +36,7 @@ static double deliver(struct search_server *s, double sent)
 	if (search_server_chance(s) < s->stalls)
 		n *= 0.8;
 	for (double left = exp(-mean); search_server_chance(s) > left && lost < 50; lost++)
-		left *= search_server_chance(s) + 1; // few or none: how many matters little
+		left *= search_server_chance(s) + 1; // a few draws; their number matters little
 	return floor(fmax(n - lost, 0));
 }
 
