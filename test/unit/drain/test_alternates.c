@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that are sent to other servers by the section alternate: always, from some load on, what
-// a reload changes, and that a drain goes before it.
+// Clients sent to other servers by the section alternate: always, from a given load on, changed by
+// a reload, and overridden by a drain.
 #include "addr_text.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -22,7 +22,7 @@ static unsigned int clients;
 
 #define OTHER_REALM "other.test"
 
-// A realm beside the first, which has its users.
+// A second realm, with its own users.
 static void two_realms(struct dp_world *w)
 {
 	static struct turn_realm realm;
@@ -40,14 +40,14 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .change = two_realms},
 };
 
-// A reload that has ended whenever the test says so.
+// A reload that ends when the test says so.
 void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out);
 void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
 {
 	*out = reloaded;
 }
 
-// Ticks and rounds until all workers have what they should, and a little longer.
+// Ticks and rounds until all workers have the new state, and a little longer.
 static void settle(void)
 {
 	for (unsigned int i = 0; i < 20; i++) {
@@ -79,7 +79,7 @@ static void close_all(void)
 	world_close(&world);
 }
 
-// What another client is answered; *c goes on with its allocation.
+// The answer to another client; *c keeps its allocation.
 static int allocate(struct world_client *c)
 {
 	world_client(&world, c, "10.99.0.20", (uint16_t)(20000 + clients++));
@@ -122,7 +122,7 @@ static void always(void **state)
 	close_all();
 }
 
-// All workers together make so many, and not one more.
+// All workers together make this number of allocations, and not one more.
 static void from_so_many_allocations(void **state)
 {
 	const struct conf_alternate few = {.nb_servers = 1, .allocations = 5};
@@ -143,15 +143,15 @@ static void from_so_many_allocations(void **state)
 	close_all();
 }
 
-// Relays n datagrams each way for each of some clients in a second. They are counted where a line
-// spills, 64 at a time.
+// Relays n datagrams in each direction for each of nb clients in a second. Lines count them in
+// steps of 64.
 static void second_of(
 	struct world_client *c, unsigned int nb, const struct endpoint *peer, unsigned int n)
 {
 	const uint64_t end = now_ms + SECOND;
 
 	for (unsigned int i = 0; i < n * nb; i++)
-		client_assert_relays(&world, &c[i % nb], 0x4000, peer); // one each way
+		client_assert_relays(&world, &c[i % nb], 0x4000, peer); // one in each direction
 	while (now_ms < end)
 		settle();
 }
@@ -161,7 +161,7 @@ static void second(struct world_client *c, const struct endpoint *peer, unsigned
 	second_of(c, 1, peer, n);
 }
 
-// From a second with as many on, until one with an eighth less.
+// Starts in a second with this many datagrams, and stops in one with an eighth less.
 static void from_so_many_datagrams(void **state)
 {
 	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
@@ -172,7 +172,7 @@ static void from_so_many_datagrams(void **state)
 	assert_int_equal(allocate(&c), 0);
 	assert_int_equal(client_bind(&world, &c, 0x4000, &peer), 0);
 	second(&c, &peer, 64 * 6);
-	second(&c, &peer, 64 * 6); // 768 both ways
+	second(&c, &peer, 64 * 6); // 768 in both directions
 	assert_in_range(state_now().datagrams, 600, 900);
 	assert_int_equal(allocate(&next), 0);
 	second(&c, &peer, 64 * 9);
@@ -182,7 +182,7 @@ static void from_so_many_datagrams(void **state)
 	assert_int_equal(state_now().reason, TURN_ALTERNATES_DATAGRAMS);
 	assert_int_equal(allocate(&next), 300);
 	second(&c, &peer, 64 * 15 / 2);
-	second(&c, &peer, 64 * 15 / 2); // 960: not enough less
+	second(&c, &peer, 64 * 15 / 2); // 960: not low enough
 	assert_int_equal(allocate(&next), 300);
 	second(&c, &peer, 64 * 6);
 	second(&c, &peer, 64 * 6);
@@ -192,7 +192,7 @@ static void from_so_many_datagrams(void **state)
 	close_all();
 }
 
-// What one realm relays is not enough; what both do is, and whose it is does not matter.
+// The datagrams of all realms are added up, whichever realm they belong to.
 static void all_realms_count(void **state)
 {
 	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
@@ -209,7 +209,7 @@ static void all_realms_count(void **state)
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		second_of(&c[i], 1, &peer, 64 * 6);
-		second_of(&c[i], 1, &peer, 64 * 6); // 768 both ways
+		second_of(&c[i], 1, &peer, 64 * 6); // 768 in both directions
 		assert_in_range(state_now().datagrams, 600, 900);
 		assert_int_equal(allocate(&next), 0);
 	}
@@ -225,7 +225,7 @@ static void all_realms_count(void **state)
 	close_all();
 }
 
-// Datagrams that are dropped turn nobody away: strangers can send as many as they like.
+// Dropped datagrams send no client away: strangers can send any number of them.
 static void dropped_datagrams_do_not_count(void **state)
 {
 	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 100};
@@ -249,7 +249,7 @@ static void dropped_datagrams_do_not_count(void **state)
 	close_all();
 }
 
-// Whoever is refused from then on hears what the new file says.
+// Clients that are refused from then on get the addresses of the new file.
 static void a_reload(void **state)
 {
 	const struct conf_alternate few = {.nb_servers = 1, .allocations = 1};
@@ -266,7 +266,7 @@ static void a_reload(void **state)
 	alternate.addr = addr_text("2001:db8::9");
 	reloaded.ended++;
 	settle();
-	assert_int_equal(allocate(&c), 0); // none of its family
+	assert_int_equal(allocate(&c), 0); // no alternate of its family
 	world.conf.alternate.nb_servers = 0;
 	reloaded.ended++;
 	settle();
@@ -275,7 +275,7 @@ static void a_reload(void **state)
 	close_all();
 }
 
-// A drain has its own list, or else this one; afterwards it is as before.
+// A drain has its own list, or else uses this one. Afterwards the old state returns.
 static void a_drain_goes_first(void **state)
 {
 	const struct conf_alternate few = {.nb_servers = 1, .allocations = 100};

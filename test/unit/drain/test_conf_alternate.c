@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section alternate: what it may say, what it becomes, and each mistake at its place.
+// The section alternate: its keys, their values, and each error with its position.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void doubts(void **state)
 	conf_section_doubts("alternate", t, sizeof(t) / sizeof(t[0]));
 }
 
-// --- a file that is read again -------------------------------------------------------------------
+// --- reload --------------------------------------------------------------------------------------
 
 static void assert_changes(const char *before, const char *after, unsigned int nb)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section drain: what it may say, what it becomes, and each mistake at its place.
+// The section drain: its keys, their values, and each error with its position.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void without_it_there_are_defaults(void **state)
 	conf_free(c);
 }
 
-// An entry is an address, or says more.
+// An entry is an address, or a mapping.
 static void alternates(void **state)
 {
 	struct conf *c =
@@ -77,7 +77,7 @@ static void times(void **state)
 	}
 }
 
-// As text it is parted at blanks; as a list each word is what it is.
+// A text is split at blanks; in a list each word stays as it is.
 static void commands(void **state)
 {
 	struct conf *c = load_section("on-change: /usr/bin/env  X=1 true");
@@ -175,7 +175,7 @@ static void a_family_without_alternates_is_a_warning(void **state)
 	conf_section_doubts("drain", t, sizeof(t) / sizeof(t[0]));
 }
 
-// --- a file that is read again -------------------------------------------------------------------
+// --- reload --------------------------------------------------------------------------------------
 
 static void assert_changes(
 	const char *before, const char *after, unsigned int nb_hot, unsigned int nb_cold)
@@ -183,7 +183,7 @@ static void assert_changes(
 	conf_section_changes("drain", before, after, nb_hot, nb_cold);
 }
 
-// All but the program: the process that runs it was told at the start.
+// Everything except the program: the process that runs it got it at the start.
 static void what_a_reload_takes(void **state)
 {
 	struct conf *running =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers that are told to drain while they relay: nothing is lost, and once all have it nobody
-// makes an allocation.
+// Workers that start to drain while they relay: nothing is lost, and once all of them know, no
+// allocation is made.
 #include <errno.h>
 
 #include "addr_text.h"
@@ -43,7 +43,7 @@ static void client(struct world_client *c, uint16_t port)
 	world_client(&world, c, "10.99.0.20", port);
 }
 
-// A drain begins, is changed and ends, again and again, while clients of all workers relay.
+// A drain begins, is changed and ends repeatedly, while clients of all workers relay.
 static void nothing_is_lost(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -70,7 +70,7 @@ static void nothing_is_lost(void **state)
 	world_close(&world);
 }
 
-// Clients of every worker are refused from the answer of the last worker on, and taken again after
+// Clients of every worker are refused after the answer of the last worker, and served again after
 // the end.
 static void every_worker_refuses(void **state)
 {
@@ -96,13 +96,14 @@ static void every_worker_refuses(void **state)
 	world_close(&world);
 }
 
-// One at a time; and a process that ends half way leaves nothing behind, whoever has what by then.
+// One change at a time. A process that ends in the middle leaves nothing behind, whichever worker
+// has which list by then.
 static void half_way(void **state)
 {
 	struct turn_alternates *second;
 
 	world_open(&world, *state);
-	assert_true(dp_alternates_step(world.dp)); // nothing to be done
+	assert_true(dp_alternates_step(world.dp)); // nothing to do
 	assert_int_equal(dp_alternates_set(world.dp, make_alternates("203.0.113.9")), 0);
 	finish();
 	assert_int_equal(dp_alternates_set(world.dp, make_alternates("203.0.113.8")), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drains as they are ordered: when one is over, what a second order changes, what takes it back,
-// and what a reload of the file brings.
+// Drain orders: when a drain is complete, changes by a second order, cancellation, and the effect
+// of a reload.
 #include "addr_text.h"
 #include "clock.h"
 #include "datapath.h"
@@ -23,7 +23,7 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 };
 
-// A reload that has ended whenever the test says so.
+// A reload that ends when the test says so.
 void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out);
 void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
 {
@@ -48,7 +48,7 @@ static void close_all(void)
 	world_close(&world);
 }
 
-// Rounds and ticks for so long, or until the end; returns whether it is over.
+// Rounds and ticks for ms, or until the end. Returns true if the drain is complete.
 static bool run(uint64_t ms)
 {
 	for (const uint64_t end = now_ms + ms; now_ms < end; now_ms += 20) {
@@ -87,7 +87,8 @@ static void end_of(struct world_client *c)
 	assert_int_equal(client_ask(&world, c), 0);
 }
 
-// The last allocation's end is the end; until then new ones are refused, and counted.
+// The drain is complete when the last allocation ends. Until then new ones are refused, and
+// counted.
 static void it_ends_when_nothing_is_left(void **state)
 {
 	struct world_client c[3];
@@ -100,7 +101,7 @@ static void it_ends_when_nothing_is_left(void **state)
 	assert_false(run(SECOND));
 	assert_false(now().draining);
 	ask(&(struct mgmt_drain_order){0});
-	assert_true(now().draining); // at once, whatever the workers do
+	assert_true(now().draining); // at once, before the workers react
 	assert_false(run(10 * SECOND));
 	assert_int_equal(client_allocate(&world, &c[2], 4), 300);
 	assert_int_equal(now().allocations, 2);
@@ -154,7 +155,7 @@ static void the_deadline(void **state)
 	close_all();
 }
 
-// What a second order leaves out stays as it is; 0 is no deadline.
+// Values left out of a second order stay; 0 means no deadline.
 static void a_second_order_changes_the_first(void **state)
 {
 	struct world_client c;
@@ -181,7 +182,7 @@ static void undrain(void **state)
 	client(&c[0], 0);
 	client(&c[1], 1);
 	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
-	mgmt_drain_undo(drain, "the test"); // of nothing
+	mgmt_drain_undo(drain, "the test"); // without a drain
 	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 5});
 	assert_false(run(SECOND));
 	assert_int_equal(client_allocate(&world, &c[1], 4), 300);
@@ -195,12 +196,12 @@ static void undrain(void **state)
 	ask(&(struct mgmt_drain_order){0});
 	assert_int_equal(now().refused, 0);
 	assert_in_range(now().left_s, 3500, 3600);
-	mgmt_drain_undo(drain, "the test"); // before anybody has looked
+	mgmt_drain_undo(drain, "the test"); // before any worker has noticed it
 	assert_false(run(10 * SECOND));
 	close_all();
 }
 
-// A reload: other alternates for who is refused from now on, and defaults for orders from now on.
+// A reload: new alternates for clients refused from now on, and new defaults for later orders.
 static void a_reload_while_it_drains(void **state)
 {
 	struct world_client c[2];
@@ -215,11 +216,11 @@ static void a_reload_while_it_drains(void **state)
 	world.conf.drain.nb_alternates = 0;
 	world.conf.drain.deadline_s = 60;
 	assert_false(run(SECOND));
-	assert_int_equal(client_allocate(&world, &c[1], 4), 300); // nobody has said so yet
+	assert_int_equal(client_allocate(&world, &c[1], 4), 300); // not known to the workers yet
 	reloaded.ended++;
 	assert_false(run(SECOND));
 	assert_int_equal(client_allocate(&world, &c[1], 4), 508);
-	assert_in_range(now().left_s, 3000, 3600); // of this drain as it was
+	assert_in_range(now().left_s, 3000, 3600); // the deadline of this drain is unchanged
 	mgmt_drain_undo(drain, "the test");
 	assert_false(run(SECOND));
 	ask(&(struct mgmt_drain_order){0});

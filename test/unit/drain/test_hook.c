@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process that runs drain.on-change: what the program gets, how each of its ends is told, and
-// what it cannot do.
+// The process that runs drain.on-change: the program's environment, reports of its exit, and its
+// restrictions.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #define PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static char dir[] = "/tmp/test_hook_XXXXXX";
-static char out[64]; // a file for the program
+static char out[64]; // a file that the program writes
 static int fd;
 static pid_t pid;
 
@@ -45,7 +45,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// Lets it go, and waits for its end.
+// Lets the process end, and waits for it.
 static void finish(void)
 {
 	int status;
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Tells it the command: words that end with NULL.
+// Sends it the command: words, with NULL at the end.
 static void command(uint32_t timeout_s, const char *const *words)
 {
 	static struct {
@@ -110,7 +110,7 @@ static void assert_report(enum helper_state state, enum helper_end how, int code
 	assert_int_equal(r.code, code);
 }
 
-// What the program has written.
+// The program's output.
 static const char *written(void)
 {
 	static char text[8192];
@@ -137,7 +137,7 @@ static void the_word_is_its_last_argument(void **state)
 	assert_string_equal(written(), "ready|0|ready|" PATH "\ndraining|0|draining|" PATH "\n");
 }
 
-// It has gone to another process group, where the signal for its own does not reach it.
+// The program has moved to another process group, which the signal to its own group does not reach.
 static void who_leaves_its_group_is_killed(void **state)
 {
 	command(1,
@@ -147,8 +147,8 @@ static void who_leaves_its_group_is_killed(void **state)
 	assert_report(HELPER_DRAINING, HELPER_TIMEOUT, 0);
 }
 
-// No capability is left to it or to be had, nor is any descriptor of the server's; signals are as
-// they are for a program.
+// It has no capability and cannot gain one, and no descriptor of the server. Its signals have a
+// program's defaults.
 static void it_has_no_more_than_it_needs(void **state)
 {
 	char script[512];
@@ -171,13 +171,13 @@ static void it_has_no_more_than_it_needs(void **state)
 		char want[64];
 
 		if (geteuid() != 0 && strcmp(*c, "CapBnd") == 0)
-			continue; // it takes a capability to give that up
+			continue; // dropping that one needs a capability
 		snprintf(want, sizeof(want), "%s:\t0000000000000000\n", *c);
 		assert_non_null(strstr(text, want));
 	}
 	assert_non_null(strstr(text, "NoNewPrivs:\t1\n"));
 	assert_non_null(strstr(text, "SigBlk:\t0000000000000000\n"));
-	assert_non_null(strstr(text, "SigIgn:")); // libc has 32 and 33 for itself
+	assert_non_null(strstr(text, "SigIgn:")); // libc uses 32 and 33 itself
 	assert_int_equal(strtoull(strstr(text, "SigIgn:") + 8, NULL, 16) & 0x7fffffff, 0);
 	assert_null(strstr(text, "open"));
 	assert_non_null(strstr(text, "/dev/null\n"));
@@ -189,7 +189,7 @@ static void a_program_that_hangs_is_killed(void **state)
 	struct helper_report r;
 	char script[256];
 
-	// what it has started is killed with it
+	// its child is killed with it
 	snprintf(script, sizeof(script), "sleep 1000 & echo $! >%s; sleep 1000", out);
 	shell(3, script);
 	tell(HELPER_DRAINING);
@@ -201,7 +201,7 @@ static void a_program_that_hangs_is_killed(void **state)
 		char path[64], state_of = '?';
 		FILE *f;
 
-		// an orphan may stay a zombie for as long as who inherits it likes
+		// an orphan may stay a zombie until its new parent reaps it
 		snprintf(path, sizeof(path), "/proc/%d/stat", atoi(written()));
 		f = fopen(path, "r");
 		if (f == NULL ||
@@ -232,7 +232,7 @@ static void a_signal_is_told(void **state)
 	assert_report(HELPER_DRAINING, HELPER_KILLED, SIGSEGV);
 }
 
-// One at a time. Of states that come meanwhile the last one is run; each is told of.
+// One at a time. The last one of the states that arrive meanwhile is run; each is reported.
 static void the_last_state_counts(void **state)
 {
 	char script[256], fifo[80];
@@ -243,7 +243,7 @@ static void the_last_state_counts(void **state)
 	snprintf(script, sizeof(script), "[ -e %s ] || read x <%s; echo $0 >>%s", out, fifo, out);
 	shell(60, script);
 	tell(HELPER_DRAINING); // this one waits at the fifo
-	f = fopen(fifo, "w"); // until somebody reads
+	f = fopen(fifo, "w"); // until a reader opens it
 	assert_non_null(f);
 	tell(HELPER_READY);
 	tell(HELPER_DRAINING);
@@ -258,7 +258,7 @@ static void the_last_state_counts(void **state)
 	unlink(fifo);
 }
 
-// The server's end does not end the program half way, nor does a signal that is for all.
+// Neither the server's exit nor a signal to the whole process group stops the program half way.
 static void what_was_told_is_run_after_the_servers_end(void **state)
 {
 	char script[128];
@@ -279,7 +279,7 @@ static void without_a_command_it_ends(void **state)
 {
 	finish();
 	assert_return_code(setup(state), 0);
-	tell(HELPER_READY); // which is none
+	tell(HELPER_READY); // which is no change
 	finish();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the program of drain.on-change is told when its process has no room for a while: in the end
-// it knows the last state, and a drain waits for that. News of its end may be late, too; a drain
-// waits for them, but not for ever.
+// Reports to the program of drain.on-change when its process has no room for a while: in the end it
+// gets the last state, and a drain waits for that. News of its exit may be late, too; a drain waits
+// for it, but not forever.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,9 +22,9 @@
 #include "drain/hook.h"
 
 static char dir[] = "/tmp/test_hook_XXXXXX";
-static char out[64]; // what the program has been told, a line each
-static unsigned int fails; // so many times there is no room
-static unsigned int fails_there; // the same in the process that runs the program
+static char out[64]; // one line for each state that the program got
+static unsigned int fails; // number of sends that find no room
+static unsigned int fails_there; // the same number in the process that runs the program
 static int failure;
 
 ssize_t __real_send(int fd, const void *data, size_t len, int flags);
@@ -43,7 +43,7 @@ static int start(uint32_t timeout_s)
 	char shell[] = "/bin/sh", c[] = "-c", script[128], *words[] = {shell, c, script};
 	const struct conf_drain d = {
 		.on_change = words, .nb_on_change = 3, .on_change_s = timeout_s};
-	static char program[sizeof(shell)]; // the configuration's outlives this
+	static char program[sizeof(shell)]; // outlives the configuration's text
 
 	snprintf(script, sizeof(script), "echo $0 >>%s", out);
 	words[0] = strcpy(program, shell);
@@ -81,7 +81,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Waits until all has been run, and asserts what that was.
+// Waits until everything has been run, and asserts the states.
 static void assert_told(const char *want)
 {
 	char text[256];
@@ -100,7 +100,7 @@ static void assert_told(const char *want)
 	assert_string_equal(text, want);
 }
 
-// The first test: nothing has been told before.
+// The first test: no state was reported before.
 static void the_first_state_is_told_later(void **state)
 {
 	fails = 1;
@@ -130,7 +130,7 @@ static void the_last_state_counts(void **state)
 	assert_told("ready\n");
 	fails = 2;
 	mgmt_hook_tell(true);
-	mgmt_hook_tell(false); // as it knows
+	mgmt_hook_tell(false); // it knows already
 	assert_false(mgmt_hook_busy());
 	mgmt_hook_tick();
 	assert_int_equal(fails, 1);
@@ -139,7 +139,7 @@ static void the_last_state_counts(void **state)
 	assert_told("ready\ndraining\n");
 }
 
-// Only a lack of room passes.
+// Only a lack of room is temporary.
 static void other_errors_are_final(void **state)
 {
 	mgmt_hook_tell(false);
@@ -174,7 +174,7 @@ static pid_t child(void)
 	return pid;
 }
 
-// As where a program lies on a file system that does not answer.
+// As if the program's file system did not answer.
 static void it_is_not_waited_for_for_ever(void **state)
 {
 	const pid_t pid = child();
@@ -189,7 +189,7 @@ static void it_is_not_waited_for_for_ever(void **state)
 		poll(NULL, 0, 10);
 	}
 	assert_int_equal(kill(pid, SIGCONT), 0);
-	mgmt_hook_tell(false); // what comes after is waited for again
+	mgmt_hook_tell(false); // later reports are waited for again
 	assert_true(mgmt_hook_busy());
 	while (mgmt_hook_busy()) {
 		mgmt_hook_tick();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A shard that sends clients to other servers without draining: which clients, from which load on,
-// and who is served here all the same (RFC 8656 7.2, RFC 8489 10).
+// and which are served here nevertheless (RFC 8656 7.2, RFC 8489 10).
 #include <netinet/in.h>
 
 #include "addr_text.h"
@@ -66,8 +66,8 @@ static void assert_refused(uint64_t always, uint64_t allocations, uint64_t datag
 	assert_int_equal(s.refused[TURN_REFUSED_ALTERNATE_DATAGRAMS], datagrams);
 }
 
-// RFC 8489 10: one ALTERNATE-SERVER of the request's family, and the answer is signed. What was
-// made before is served.
+// RFC 8489 10: one ALTERNATE-SERVER of the request's family, and the answer is signed. Existing
+// allocations are served.
 static void all_are_sent(void **state)
 {
 	static const enum turn_alternates_when all[] = {
@@ -88,8 +88,7 @@ static void all_are_sent(void **state)
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 }
 
-// From the number on, exactly, and again below it. What is asked again after it was granted is
-// granted.
+// From exactly this number on, and not below it. A retransmission of a granted request is granted.
 static void from_so_many_allocations(void **state)
 {
 	struct fixture_client third = client(5002);
@@ -109,8 +108,8 @@ static void from_so_many_allocations(void **state)
 	assert_refused(0, 3, 0);
 }
 
-// Where no alternate has its family a client is served here, whatever the load: it could not get
-// there.
+// If no alternate has a client's family, it is served here, whatever the load: it could not reach
+// an alternate.
 static void other_families_are_served(void **state)
 {
 	static const enum turn_alternates_when all[] = {
@@ -123,8 +122,8 @@ static void other_families_are_served(void **state)
 	assert_refused(0, 0, 0);
 }
 
-// RFC 8656 7.2: a RESERVATION-TOKEN names a port of this server alone, which counts already. A
-// token that nobody knows gets what it got before.
+// RFC 8656 7.2: a RESERVATION-TOKEN names a port of this server, which already counts. An unknown
+// token gets its usual answer.
 static void a_reserved_port_is_given(void **state)
 {
 	static const enum turn_alternates_when all[] = {
@@ -155,8 +154,8 @@ static void a_reserved_port_is_given(void **state)
 	assert_refused(1, 1, 1);
 }
 
-// An attacker without a password learns nothing of the other servers, and nobody is sent away by
-// what it does: it makes no allocation.
+// An attacker without a password learns nothing about the other servers, and causes no client to be
+// sent away: it makes no allocation.
 static void strangers_are_told_nothing(void **state)
 {
 	struct fixture_client c = client(5000);
@@ -176,8 +175,8 @@ static void strangers_are_told_nothing(void **state)
 	assert_int_equal(allocate(5001), 0);
 }
 
-// RFC 8656 7.2 (9), (10): who is past a quota hears of other servers first; what is wrong with the
-// request comes before that.
+// RFC 8656 7.2 (9), (10): a client over its quota is sent to other servers first; faults of the
+// request are answered before that.
 static void before_the_quota(void **state)
 {
 	struct turn_config c = fixture_config();

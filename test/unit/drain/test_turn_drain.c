@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shard that drains: who has an allocation notices nothing, and who wants one is told where to go
-// (RFC 8656 7.2, RFC 8489 10, 14.15, 14.16).
+// A shard that drains: clients with an allocation notice nothing, and new ones are sent to other
+// servers (RFC 8656 7.2, RFC 8489 10, 14.15, 14.16).
 #include <netinet/in.h>
 
 #include "addr_text.h"
@@ -42,7 +42,7 @@ static int teardown(void **state)
 	return rc;
 }
 
-// Has the shard drain, towards nb alternates.
+// Starts a drain of the shard, with nb alternates.
 static void begin(const struct turn_alternate *list, uint32_t nb)
 {
 	const struct turn_alternates_rule rule = {.when = TURN_ALTERNATES_DRAIN};
@@ -59,7 +59,7 @@ static struct turn_alternate make_alternate(const char *addr)
 	return (struct turn_alternate){.addr = addr_text(addr)};
 }
 
-// A client of a listener; it comes by IPv6 to listener 1 alone.
+// A client of a listener; only clients of listener 1 use IPv6.
 static struct fixture_client client(uint8_t listener, uint16_t port)
 {
 	struct fixture_client c =
@@ -69,8 +69,8 @@ static struct fixture_client client(uint8_t listener, uint16_t port)
 	return c;
 }
 
-// Number nth of the ALTERNATE-SERVERs of the last answer, which has to have so many. They have the
-// form of MAPPED-ADDRESS (RFC 8489 14.1): a zero, the family, port and address.
+// ALTERNATE-SERVER number nth of the last answer, which must have `total`. They have the form of
+// MAPPED-ADDRESS (RFC 8489 14.1): a zero, the family, port and address.
 static struct endpoint alternate(unsigned int nth, unsigned int total)
 {
 	struct endpoint found = {0};
@@ -111,7 +111,7 @@ static void assert_domain(const char *name)
 		f.answer.data + f.answer.off[STUN_ALTERNATE_DOMAIN], name, strlen(name));
 }
 
-// --- who has an allocation -----------------------------------------------------------------------
+// --- clients with an allocation ------------------------------------------------------------------
 
 static void live_allocations_go_on(void **state)
 {
@@ -131,13 +131,13 @@ static void live_allocations_go_on(void **state)
 	fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
 	fixture_send(&f, &eve);
 	assert_int_equal(fixture_code(&f), 0);
-	assert_int_equal(fixture_allocate(&f, &ivan, 4), 437); // another Allocate, as ever
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 437); // another Allocate, as always
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 300);
 }
 
-// RFC 8489 6.3.1: whoever has missed the answer asks again, and gets the same one.
+// RFC 8489 6.3.1: a client that has missed the answer asks again, and gets an equal one.
 static void a_retransmission_gets_what_it_got(void **state)
 {
 	struct fixture_client ivan = client(0, 5000), eve = fixture_eve("198.51.100.8", 5000);
@@ -167,7 +167,7 @@ static void the_end_of_a_drain_takes_allocations(void **state)
 
 	begin(&target, 1);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 300);
-	begin(NULL, 0); // another drain in its place
+	begin(NULL, 0); // another drain replaces it
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 508);
 	turn_shard_set_alternates(f.shard, NULL);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
@@ -175,7 +175,7 @@ static void the_end_of_a_drain_takes_allocations(void **state)
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_DRAINING], 1);
 }
 
-// --- who wants one -------------------------------------------------------------------------------
+// --- new clients ---------------------------------------------------------------------------------
 
 static void begin_allocate(uint8_t protocol)
 {
@@ -211,8 +211,8 @@ static void every_kind_of_allocation_is_refused(void **state)
 	assert_int_equal(turn_quota_total(f.quota), 2);
 }
 
-// What is wrong with a request is told first (RFC 8656 7.2: 300 is the last check), and nothing
-// to who has not shown who they are.
+// Faults of a request are answered first (RFC 8656 7.2: 300 is the last check), and unauthenticated
+// clients learn nothing.
 static void what_is_wrong_comes_first(void **state)
 {
 	const struct turn_alternate target = make_alternate(OTHER4);
@@ -234,15 +234,15 @@ static void what_is_wrong_comes_first(void **state)
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_ALTERNATE], 0);
 }
 
-// RFC 8489 10: the first is of the family of the client's address, and there should be one of the
-// other behind it.
+// RFC 8489 10: the first has the family of the client's address, and one of the other family should
+// follow.
 static void families(void **state)
 {
 	const struct turn_alternate both[2] = {make_alternate(OTHER6), make_alternate(OTHER4)};
 	struct fixture_client by4 = client(0, 5000), by6 = client(1, 5000);
 
 	begin(both, 2);
-	assert_int_equal(fixture_allocate(&f, &by4, 6), 300); // not the relay's family
+	assert_int_equal(fixture_allocate(&f, &by4, 6), 300); // not the relay address's family
 	assert_true(fixture_signed(&f, &by4));
 	assert_alternate(0, 2, OTHER4, 4000);
 	assert_alternate(1, 2, OTHER6, 4000);
@@ -258,7 +258,7 @@ static void families(void **state)
 	assert_false(stun_has(&f.answer, STUN_ALTERNATE_SERVER));
 }
 
-// The client stays with its transport: it is told a port where that is served.
+// The client keeps its transport: it gets a port where that is served.
 static void ports(void **state)
 {
 	static const uint16_t want[2][NB_LISTENERS] = {
@@ -281,8 +281,8 @@ static void ports(void **state)
 	}
 }
 
-// RFC 8489 10, 14.16: over TLS and DTLS the name in the certificate, if it is another one. It is of
-// all the servers that the answer names.
+// RFC 8489 10, 14.16: over TLS and DTLS the name in the certificate, if it differs. It applies to
+// all servers in the answer.
 static void names(void **state)
 {
 	struct turn_alternate list[3] = {
@@ -325,7 +325,8 @@ static void names(void **state)
 	}
 }
 
-// Each of three gets its share of the clients. A client that asks again is sent to the same one.
+// Each of three alternates gets its share of the clients. A client that asks again is sent to the
+// same one.
 static void clients_are_dealt(void **state)
 {
 	const struct turn_alternate list[4] = {make_alternate("203.0.113.1"),
@@ -347,7 +348,7 @@ static void clients_are_dealt(void **state)
 		assert_true(endpoint_eq(&e, &again));
 	}
 	for (unsigned int i = 1; i <= 3; i++)
-		assert_in_range(got[i], 140, 260); // 200 by chance, give or take 5 times 11.5
+		assert_in_range(got[i], 140, 260); // 200 expected, plus or minus 5 times 11.5
 }
 
 // The longest name, two servers, SHA-256 and a fingerprint: it fits.

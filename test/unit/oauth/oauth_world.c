@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that bring access tokens.
+// Clients with access tokens.
 #include "oauth_world.h"
 
 static const char *const kids[OAUTH_KIDS] = {"north", "south", "west"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// auth.oauth and realms[].oauth in the file: what they may say, and mistakes at their places.
+// auth.oauth and realms[].oauth of the file: their keys, and errors with their positions.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #define K256 "'0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'"
 #define K256_BASE64 "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define K128 "'0123456789abcdef0123456789abcdef'"
-// In the place of line 27, and below line 29
+// Replaces line 27, and follows line 29
 #define AUTH(text) "  secrets: [hunter3]\n", "  secrets: [hunter3]\n  oauth:\n" text
 #define REALM(text) \
 	"limits:\n", "realms:\n  - name: a\n    secrets: [hunter6]\n    oauth:\n" text "limits:\n"
@@ -69,7 +69,7 @@ static void a_realm_has_its_own(void **state)
 	conf_free(c);
 }
 
-// Tokens may be all there is: nobody has to have a user for form's sake.
+// Tokens may be the only credentials: no user needs to be configured.
 static void keys_alone_are_enough(void **state)
 {
 	struct conf *c =
@@ -109,7 +109,7 @@ static void mistakes_are_told_at_their_places(void **state)
 			"29:33: auth.oauth.keys[0].secret: must be 64 or 32 hexadecimal digits, or "
 			"32 or 16 bytes in base64 (openssl rand -base64 32)"},
 		{AUTH("    keys: [{kid: north, secret: "
-		      "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEK}]\n"), // coturn's uclient
+		      "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEK}]\n"), // as in coturn's uclient
 			"29:33: auth.oauth.keys[0].secret: is 33 bytes in base64, a key has 32 or "
 			"16 (coturn takes the first 32 of more)"},
 		{AUTH("    keys:\n      - {kid: north, secret: " K256 "}\n"
@@ -193,7 +193,7 @@ static void keys_take_no_restart(void **state)
 	assert_true(t.hot && t.secret);
 }
 
-// A reload takes them over, and what it leaves behind is freed once.
+// A reload adopts new keys, and the old ones are freed once.
 static void a_reload_takes_keys_over(void **state)
 {
 	struct conf *running = load(AUTH(ONE_KEY));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests with access tokens (RFC 7635): what is asked for, what is granted and for how long, and
-// who is refused for what.
+// Requests with access tokens (RFC 7635): challenges, grants and their lifetimes, and refusals.
+
 #include "oauth_world.h"
 
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// Opens the fixture anew after the test has changed the configuration.
+// Reopens the fixture after the test has changed the configuration.
 static void again(void)
 {
 	fixture_close(&f);
@@ -75,9 +75,9 @@ static void a_challenge_names_the_server(void **state)
 
 	ask(&c);
 	assert_true(names_server(OAUTH_NAME));
-	// 9.2: with anonymity of names clients would not send USERNAME, which is the kid
+	// 9.2: with username anonymity clients would not send USERNAME, which contains the kid
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_NONCE], "obMatJos2gAAA", 13);
-	assert_true(f.burst.plan.front_len + 28 <= 3 * (28 + 28)); // of whole IP packets
+	assert_true(f.burst.plan.front_len + 28 <= 3 * (28 + 28)); // in whole IP packets
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	fixture_advance(&f, 700000);
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
@@ -85,7 +85,7 @@ static void a_challenge_names_the_server(void **state)
 	fixture_send(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 438);
 	assert_true(names_server(OAUTH_NAME));
-	config.oauth.server_name = NULL; // then it is the realm
+	config.oauth.server_name = NULL; // then the realm is its name
 	again();
 	ask(&c);
 	assert_true(names_server(FIXTURE_REALM));
@@ -97,7 +97,7 @@ static void a_challenge_names_the_server(void **state)
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_NONCE], "obMatJos2wAAA", 13);
 }
 
-// RFC 7635: whoever was not asked for a token gets 420 for one, and not 401 for ever.
+// RFC 7635: a client that sends a token without being asked gets 420, not an endless 401.
 static void a_token_that_nobody_has_asked_for(void **state)
 {
 	struct fixture_client c = north(), ivan = fixture_client("198.51.100.8", 5000);
@@ -116,8 +116,8 @@ static void a_token_that_nobody_has_asked_for(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 }
 
-// In Binding it is unknown. In an indication it is ignored, as all that nobody expects there (RFC
-// 8489 6.3).
+// In Binding it is unknown. In an indication it is ignored, like all unexpected attributes there
+// (RFC 8489 6.3).
 static void a_token_where_it_does_not_belong(void **state)
 {
 	struct fixture_client c = north();
@@ -150,7 +150,7 @@ static void a_session(enum oauth_kid kid, enum stun_algorithm alg, uint16_t mac_
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 	assert_true(fixture_signed(&f, &c));
 	assert_int_equal(c.lifetime_s, 600);
-	c.access_len = 0; // the key alone signs what prolongs nothing
+	c.access_len = 0; // the key alone signs requests that prolong nothing
 	assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
 	assert_true(fixture_signed(&f, &c));
 	assert_int_equal(fixture_bind(&f, &c, 0x4000, "10.99.0.9", 7000), 0);
@@ -176,7 +176,8 @@ static void every_kind_of_key(void **state)
 	assert_int_equal(fixture_stats(&f).auth_failures, 0);
 }
 
-// coturn's server and client key HMAC-SHA1 with 16 bytes of the 20, and so do clients made for it.
+// coturn's server and client use 16 of the 20 bytes as the key of HMAC-SHA1, and so do clients made
+// for it.
 static void the_key_as_coturn_has_it(void **state)
 {
 	static char longer[] = "north-of-everything";
@@ -189,22 +190,22 @@ static void the_key_as_coturn_has_it(void **state)
 		c.user = config.oauth.keys[OAUTH_NORTH].kid;
 		c.mac.len = 16;
 		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
-		assert_true(fixture_signed(&f, &c)); // as the request was
+		assert_true(fixture_signed(&f, &c)); // like the request
 		c.access_len = 0;
 		assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
 		assert_true(fixture_signed(&f, &c));
-		c.mac.len = 20; // and whole, by whoever goes by the RFC
+		c.mac.len = 20; // and the whole key, by clients that follow the RFC
 		assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
 		assert_true(fixture_signed(&f, &c));
 		c.mac.len = 15;
 		assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 401);
 		c.mac.len = 16;
-		c.alg = STUN_ALG_SHA256; // for which coturn has no such key
+		c.alg = STUN_ALG_SHA256; // for which coturn does not cut the key
 		assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 401);
 	}
 }
 
-// A key of 32 bytes has no such part with coturn, and 16 bytes of it are no key.
+// coturn does not cut a key of 32 bytes, and 16 bytes of it are not accepted.
 static void half_a_long_key_is_none(void **state)
 {
 	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
@@ -220,7 +221,7 @@ static void half_a_long_key_is_none(void **state)
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 }
 
-// A long kid leaves no room for a long key's end beside it: the name gives way.
+// A long kid leaves no room for the end of a long key: the name is shortened.
 static void a_long_kid(void **state)
 {
 	static char kid[509];
@@ -247,7 +248,7 @@ static void a_long_kid(void **state)
 
 // --- time ----------------------------------------------------------------------------------------
 
-// No lifetime goes beyond that of the token: neither by Allocate nor by Refresh.
+// No lifetime exceeds that of the token: neither by Allocate nor by Refresh.
 static void a_token_bounds_lifetimes(void **state)
 {
 	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
@@ -263,7 +264,7 @@ static void a_token_bounds_lifetimes(void **state)
 	fixture_advance(&f, 29000);
 	fixture_expire(&f);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
-	renew(&c, OAUTH_NORTH, 2); // in time: it goes on
+	renew(&c, OAUTH_NORTH, 2); // in time: it continues
 	assert_int_equal(fixture_refresh(&f, &c, 3600), 0);
 	assert_int_equal(c.lifetime_s, OAUTH_LIFETIME_S);
 	fixture_advance(&f, OAUTH_LIFETIME_S * 1000 - 1000);
@@ -275,11 +276,11 @@ static void a_token_bounds_lifetimes(void **state)
 	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 1);
 }
 
-// The 5 seconds on either side of a token's time.
+// The tolerance of 5 seconds at both ends of a token's time.
 static void clocks_may_be_apart(void **state)
 {
 	static const struct {
-		int64_t ahead_s; // of the token's time stamp
+		int64_t ahead_s; // time stamp of the token, relative to now
 		uint32_t lifetime_s;
 		unsigned int code;
 		enum turn_refusal refusal;
@@ -293,7 +294,7 @@ static void clocks_may_be_apart(void **state)
 		{-604, 600, 0, TURN_GRANTED, 1},
 		{-605, 600, 401, TURN_REFUSED_ACCESS_EXPIRED, 0},
 		{-FIXTURE_WALL_S, 600, 401, TURN_REFUSED_ACCESS_EXPIRED, 0},
-		{0, 0, 0, TURN_GRANTED, 1}, // coturn would take it for ever
+		{0, 0, 0, TURN_GRANTED, 1}, // coturn would accept it forever
 		{-5, 0, 401, TURN_REFUSED_ACCESS_EXPIRED, 0},
 		{-1000000, UINT32_MAX, 0, TURN_GRANTED, 3600},
 		{(INT64_C(1) << 48) - 1 - FIXTURE_WALL_S, UINT32_MAX, 401,
@@ -325,8 +326,8 @@ static void clocks_may_be_apart(void **state)
 
 // --- refreshes -----------------------------------------------------------------------------------
 
-// Without a token nothing is prolonged; and with one it is that token's key that signs from then
-// on, whichever key has sealed it.
+// Without a token nothing is prolonged. With one, that token's key signs from then on, whichever
+// key has sealed it.
 static void a_refresh_brings_a_token(void **state)
 {
 	struct fixture_client c = north(), old;
@@ -342,10 +343,10 @@ static void a_refresh_brings_a_token(void **state)
 	renew(&c, OAUTH_WEST, 2);
 	assert_int_equal(fixture_refresh(&f, &c, 600), 0);
 	assert_true(fixture_signed(&f, &c));
-	assert_int_equal(fixture_permit(&f, &old, "10.99.0.9"), 401); // another kid, too
+	assert_int_equal(fixture_permit(&f, &old, "10.99.0.9"), 401); // even another kid
 	c.access_len = 0;
 	assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
-	renew(&c, OAUTH_WEST, 3); // the same kid, another key
+	renew(&c, OAUTH_WEST, 3); // same kid, another key
 	assert_int_equal(fixture_refresh(&f, &c, 600), 0);
 	old = oauth_client(&f, OAUTH_WEST, 2, CLIENT);
 	old.access_len = 0;
@@ -355,7 +356,7 @@ static void a_refresh_brings_a_token(void **state)
 	assert_int_equal(refused(TURN_REFUSED_ACCESS_SIGNATURE), 1);
 }
 
-// An answer is lost: the client sends the same bytes again, and gets the same answer.
+// An answer is lost: the client retransmits the request, and gets an equal answer.
 static void a_repeated_request_gets_its_answer(void **state)
 {
 	struct fixture_client c = north();
@@ -373,7 +374,7 @@ static void a_repeated_request_gets_its_answer(void **state)
 	assert_true(fixture_signed(&f, &c));
 }
 
-// A token with CreatePermission or ChannelBind is verified, and changes nothing.
+// A token in CreatePermission or ChannelBind is verified, and has no effect.
 static void other_requests_may_bring_a_token(void **state)
 {
 	struct fixture_client c = north(), renewed;
@@ -402,10 +403,10 @@ static void a_dual_session(void **state)
 	c.access_len = 0;
 	assert_int_equal(fixture_bind(&f, &c, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(fixture_bind(&f, &c, 0x4001, "fd99::9", 7000), 0);
-	// what the client sends of the other family makes that one the first: it has the key, too
+	// data of the other family makes that half the first: it has the key, too
 	assert_int_equal(fixture_channel_data(&f, &c, 0x4001, "hello", 5)->verdict, TURN_RELAY);
 	assert_int_equal(fixture_permit(&f, &c, "10.99.0.10"), 0);
-	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH); // the end of one
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH); // deletes one half
 	stun_put_u32(&f.w, STUN_LIFETIME, 0);
 	stun_put_u32(&f.w, STUN_REQUESTED_ADDRESS_FAMILY, 1u << 24);
 	assert_int_equal(fixture_ask(&f, &c), 0);
@@ -413,9 +414,9 @@ static void a_dual_session(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
-// --- others --------------------------------------------------------------------------------------
+// --- other clients -------------------------------------------------------------------------------
 
-// RFC 8656 5: an allocation is of who has made it: 441, which is signed by who asks.
+// RFC 8656 5: an allocation belongs to its creator: 441, which is signed with the requester's key.
 static void sessions_of_others(void **state)
 {
 	struct fixture_client c = north(), ivan = fixture_client(CLIENT, 5000);
@@ -448,7 +449,7 @@ static void users_go_on_beside_tokens(void **state)
 	assert_int_equal(fixture_refresh(&f, &rest, 600), 0);
 }
 
-// --- what is wrong -------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 static void is_refused(struct fixture_client *c, enum turn_refusal refusal)
 {
@@ -470,10 +471,10 @@ static void wrong_tokens(void **state)
 	is_refused(&c, TURN_REFUSED_ACCESS_KEY);
 	c.user = "";
 	is_refused(&c, TURN_REFUSED_ACCESS_KEY);
-	c.user = "ivan"; // a user is no kid, whatever signs
+	c.user = "ivan"; // a user is no kid, whatever key signs
 	is_refused(&c, TURN_REFUSED_ACCESS_KEY);
 	c = good;
-	c.userhash = true; // RFC 7635 knows USERNAME alone
+	c.userhash = true; // RFC 7635 allows only USERNAME
 	is_refused(&c, TURN_REFUSED_ACCESS_KEY);
 	c = good;
 	c.user = "south";
@@ -504,7 +505,7 @@ static void wrong_tokens(void **state)
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 }
 
-// ACCESS-TOKEN without a value, and one that stands behind the integrity.
+// ACCESS-TOKEN without a value, and one after the integrity.
 static void odd_places(void **state)
 {
 	struct fixture_client c = north();
@@ -527,8 +528,8 @@ static void odd_places(void **state)
 	assert_int_equal(refused(TURN_REFUSED_USER_UNKNOWN), before + 2);
 }
 
-// A forged token costs its sender a guess, as a wrong password does: after a few nobody opens any.
-// Who has a token that has run out is no guesser.
+// A forged token costs its sender a guess, like a wrong password: after a few none is opened. An
+// expired token is no guess.
 static void forged_tokens_are_guesses(void **state)
 {
 	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
@@ -545,7 +546,7 @@ static void forged_tokens_are_guesses(void **state)
 	c.access[30] ^= 1;
 	for (int i = 0; i < 20; i++)
 		is_refused(&c, TURN_REFUSED_ACCESS_FORGED);
-	c = north(); // now a right one is not looked at either
+	c = north(); // now even a valid one is not opened
 	memcpy(c.nonce, old.nonce, old.nonce_len);
 	c.nonce_len = old.nonce_len;
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -556,7 +557,7 @@ static void forged_tokens_are_guesses(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
-// A stranger without a nonce of ours makes nobody open a token.
+// Without a nonce of this server a stranger's token is not opened.
 static void no_token_is_opened_without_a_nonce(void **state)
 {
 	struct fixture_client c = north();
@@ -568,9 +569,9 @@ static void no_token_is_opened_without_a_nonce(void **state)
 	assert_int_equal(fixture_stats(&f).auth_failures, 0);
 }
 
-// --- who counts as who ---------------------------------------------------------------------------
+// --- quotas and names ----------------------------------------------------------------------------
 
-// Many people share a kid, so what is each user's is each token's.
+// Many people share a kid, so limits per user apply to each token.
 static void a_token_is_a_user(void **state)
 {
 	struct fixture_client a, b, c;
@@ -579,13 +580,13 @@ static void a_token_is_a_user(void **state)
 	again();
 	a = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.1");
 	b = oauth_client(&f, OAUTH_NORTH, 2, "198.51.100.2");
-	c = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.3"); // the first one's token
+	c = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.3"); // the first client's token
 	assert_int_equal(fixture_allocate(&f, &a, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &b, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &c, 4), 486);
 	renew(&a, OAUTH_SOUTH, 3);
 	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
-	assert_int_equal(fixture_allocate(&f, &c, 4), 486); // it counts for what has made it
+	assert_int_equal(fixture_allocate(&f, &c, 4), 486); // it counts for the token that made it
 	a.access_len = 0;
 	assert_int_equal(fixture_refresh(&f, &a, 0), 0);
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
@@ -602,7 +603,7 @@ static unsigned int listed(const char *name)
 	return turn_listing_rows(f.shard, &filter, &w, info, 8);
 }
 
-// The name of a session is its kid: of the token that it has now.
+// The name of a session is the kid of its current token.
 static void a_kid_names_its_sessions(void **state)
 {
 	struct fixture_client a = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.1"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of sessions by access tokens when keys come and go: by a reload, and by a restart.
+// Sessions with access tokens when keys are added and removed: by a reload, and by a restart.
 #include "oauth_world.h"
 
 #include <errno.h>
@@ -33,7 +33,8 @@ static int teardown(void **state)
 	return rc;
 }
 
-// Gives the shard a policy of config, and has it judged to the end; returns how many have ended.
+// Gives the shard a policy of config, and has all allocations judged. Returns the number that
+// ended.
 static unsigned int reload(void)
 {
 	struct turn_policy *before = fresh;
@@ -73,7 +74,7 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	memcpy(renewed.nonce, moved.nonce, moved.nonce_len);
 	renewed.nonce_len = moved.nonce_len;
-	assert_int_equal(fixture_refresh(&f, &renewed, 600), 0); // it is of north now
+	assert_int_equal(fixture_refresh(&f, &renewed, 600), 0); // it uses north now
 	config.oauth.keys = keys;
 	config.oauth.nb_keys = 2;
 	assert_int_equal(reload(), 1);
@@ -90,8 +91,8 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 	assert_int_equal(refresh(&ivan), 0);
 }
 
-// Another secret under the same kid is as another password of a user: who is there stays, and
-// nobody new comes by the old one.
+// Another secret under an old kid is like another password of a user: existing sessions stay, and
+// the old secret makes no new ones.
 static void another_secret_ends_nothing(void **state)
 {
 	struct fixture_client c = allocated(OAUTH_NORTH, 1);
@@ -151,7 +152,7 @@ static void a_kid_is_of_its_realm(void **state)
 	assert_int_equal(fixture_refresh(&f, &c, 600), 401);
 	c = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.1");
 	c.nonce_len = 0;
-	assert_int_equal(fixture_refresh(&f, &c, 600), 441); // a good one, of the other realm
+	assert_int_equal(fixture_refresh(&f, &c, 600), 441); // a valid one, of the other realm
 }
 
 // --- restarts ------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ static void a_restart_brings_sessions_back(void **state)
 {
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
-	north.access_len = west.access_len = 0; // the keys are there, short and long
+	north.access_len = west.access_len = 0; // the keys are known, short and long
 	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 0);
 	assert_int_equal(fixture_permit(find_fixture(&west), &west, "10.99.0.9"), 0);
 	assert_true(fixture_signed(find_fixture(&west), &west));
@@ -202,7 +203,7 @@ static void a_restart_brings_sessions_back(void **state)
 	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 0);
 }
 
-// What a Refresh has changed, the record has too: key, kid and name.
+// The record has the changes made by a Refresh, too: key, kid and name.
 static void a_new_token_is_kept(void **state)
 {
 	struct fixture_client next = oauth_client(&r.worker[0], OAUTH_SOUTH, 5, "198.51.100.8");

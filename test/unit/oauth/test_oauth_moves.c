@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session by an access token that moves (RFC 8016): only its own token brings it along, because
-// many have tokens of the same kid.
+// A session with an access token that moves (RFC 8016): only its own token moves it, because many
+// clients have tokens with equal kids.
 #include "mobile_world.h"
 #include "oauth_world.h"
 
@@ -16,7 +16,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// The same client elsewhere, with the token of that number.
+// The client at another address, with the token of that number.
 static struct mobile_client moved(
 	const struct mobile_client *c, uint16_t port, enum oauth_kid kid, uint32_t number)
 {
@@ -40,7 +40,7 @@ static void a_session_moves_by_its_own_token(void **state)
 	memcpy(c.c.access, bearer.access, sizeof(c.c.access));
 	c.c.access_len = bearer.access_len;
 	assert_int_equal(mobile_allocate(&w, &c), 0);
-	roamed = moved(&c, 6001, OAUTH_NORTH, 2); // somebody else's of the same kid
+	roamed = moved(&c, 6001, OAUTH_NORTH, 2); // another client's, with that kid
 	assert_int_equal(mobile_show(&w, &roamed), 441);
 	roamed = moved(&c, 6002, OAUTH_SOUTH, 1);
 	assert_int_equal(mobile_show(&w, &roamed), 441);
@@ -49,7 +49,7 @@ static void a_session_moves_by_its_own_token(void **state)
 	assert_int_equal(mobile_show(&w, &roamed), 441);
 	roamed = moved(&c, 6004, OAUTH_NORTH, 1);
 	assert_int_equal(mobile_show(&w, &roamed), 0);
-	roamed.c.access_len = 0; // and the key alone goes on signing
+	roamed.c.access_len = 0; // and the key alone continues to sign
 	assert_int_equal(mobile_bind(&w, &roamed, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(mobile_refresh(&w, &roamed, 0), 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session by an access token that relays TCP (RFC 6062): who may bind its connections is known to
-// stream threads alone, so they are told of another token.
+// A session with an access token that relays TCP (RFC 6062): only stream threads know who may bind
+// its connections, so they are notified of another token.
 #include "oauth_world.h"
 
 #include "turn_tcp.h"
@@ -28,7 +28,7 @@ static struct fixture_client make_client(enum oauth_kid kid, uint32_t number, ui
 	return c;
 }
 
-// Sends what has been begun. True: it has got an order, which *order is then.
+// Sends the prepared request. True if it gets an order, which is then in *order.
 static bool ordered(struct fixture_client *c, struct turn_order *order)
 {
 	fixture_sign(&f, c);
@@ -44,7 +44,7 @@ static bool refresh(struct fixture_client *c, uint32_t lifetime_s, struct turn_o
 	return ordered(c, order);
 }
 
-// Who binds with a token, from a connection of its own.
+// The order for a client that binds with a token, from a new connection.
 static struct turn_order binds(struct fixture_client c)
 {
 	struct turn_order o;
@@ -68,7 +68,7 @@ static void another_token_binds(void **state)
 	assert_true(ordered(&c, &made));
 	bound = binds(make_client(OAUTH_NORTH, 1, 5001));
 	assert_memory_equal(bound.ident, made.ident, sizeof(made.ident));
-	assert_false(refresh(&c, 600, &fresh)); // the same one: there is nothing to tell
+	assert_false(refresh(&c, 600, &fresh)); // the same one: no notification
 	assert_int_equal(fixture_code(&f), 0);
 	c.access_len = 0;
 	c = make_client(OAUTH_SOUTH, 2, 5000);
@@ -84,7 +84,7 @@ static void another_token_binds(void **state)
 	assert_int_equal(lifetime_s, 700);
 	bound = binds(make_client(OAUTH_SOUTH, 2, 5002));
 	assert_memory_equal(bound.ident, fresh.ident, sizeof(fresh.ident));
-	bound = binds(make_client(OAUTH_SOUTH, 3, 5003)); // of the same kid
+	bound = binds(make_client(OAUTH_SOUTH, 3, 5003)); // with that kid
 	assert_memory_not_equal(bound.ident, fresh.ident, sizeof(fresh.ident));
 	assert_false(refresh(&c, 0, &fresh));
 	assert_int_equal(fixture_code(&f), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access tokens (RFC 7635) against tokens that other code has sealed, and every way in which one
-// can be wrong.
+// Access tokens (RFC 7635), compared with tokens sealed by other code, and every possible error in
+// one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static struct stun_token_key key_from(uint8_t first, uint8_t alg)
 static enum stun_token_state open_as(const struct stun_token_key *key, const char *name,
 	const uint8_t *data, size_t len, struct stun_token *out)
 {
-	// a block of exactly its length, so that a sanitizer sees every byte behind it
+	// a block of exactly its length, so that a sanitizer detects reads beyond it
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 	enum stun_token_state state;
 
@@ -91,10 +91,10 @@ static enum stun_token_state open_as(const struct stun_token_key *key, const cha
 	return state;
 }
 
-// --- what others have sealed ---------------------------------------------------------------------
+// --- tokens of other programs --------------------------------------------------------------------
 
 // By Python's cryptography 48: keys are the bytes from 1 and from 0x41 on, nonces those from 0xa0
-// on. coturn's turnutils_oauth of Debian 12 makes the same of the first.
+// on. coturn's turnutils_oauth of Debian 12 gives an equal result for the first.
 static const uint8_t sealed_a256[] = {0x00, 0x0c, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7,
 	0xa8, 0xa9, 0xaa, 0xab, 0xb9, 0xc5, 0x5d, 0x07, 0x9f, 0xd6, 0x3e, 0x61, 0x19, 0x69, 0xca,
 	0x02, 0x9b, 0xee, 0x4c, 0xe9, 0x39, 0xb8, 0xc0, 0x68, 0x2a, 0x1b, 0x60, 0x84, 0x42, 0x08,
@@ -111,7 +111,7 @@ static const uint8_t sealed_a128[] = {0x00, 0x0c, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 
 	0x8d, 0xbd, 0x7b, 0x92, 0x4a, 0x48, 0xb8, 0x95, 0xfb, 0xae, 0x1b, 0x7e, 0x82, 0x31, 0x56,
 	0x78, 0xe6, 0x18, 0x0c, 0x19, 0xf3, 0x67, 0x07, 0x38, 0xf4, 0xdd, 0x6e, 0x43, 0x4a, 0x24,
 	0x1e, 0x6b, 0x0c, 0x94, 0x6d, 0xfa, 0x35, 0x32, 0xe8};
-// By turnutils_oauth, with a nonce of its own.
+// By turnutils_oauth, with its own nonce.
 static const uint8_t coturn_a128[] = {0x00, 0x0c, 0x2b, 0x9c, 0x85, 0x5d, 0xee, 0xdb, 0xc0, 0x7a,
 	0x9b, 0xd4, 0xcd, 0x3f, 0x9f, 0xfc, 0xe9, 0x96, 0x2a, 0xe8, 0xf5, 0x2d, 0x2c, 0x0b, 0xa9,
 	0xf0, 0x32, 0x11, 0x1c, 0xdb, 0x38, 0xc6, 0x79, 0xff, 0x39, 0x61, 0xe5, 0xda, 0x6d, 0x0d,
@@ -148,7 +148,7 @@ static void test_vectors(void **state)
 			STUN_TOKEN_GOOD);
 		assert_int_equal(t.mac.len, vectors[i].mac_len);
 		assert_memory_equal(t.mac.bytes, make_bytes(vectors[i].mac), t.mac.len);
-		assert_int_equal(t.made_s, MADE_S); // and half a second
+		assert_int_equal(t.made_s, MADE_S); // plus half a second
 		assert_int_equal(t.lifetime_s, LIFETIME_S);
 	}
 }
@@ -169,7 +169,7 @@ static void test_coturn_example(void **state)
 	assert_int_equal(t.lifetime_s, 3600);
 }
 
-// --- what is wrong -------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 static void test_cut_anywhere(void **state)
 {
@@ -183,7 +183,7 @@ static void test_cut_anywhere(void **state)
 
 		if (len == sizeof(sealed_a256_long))
 			assert_int_equal(got, STUN_TOKEN_GOOD);
-		else if (len == sizeof(sealed_a256)) // of the shorter kind
+		else if (len == sizeof(sealed_a256)) // the shorter cipher's key
 			assert_int_equal(got, STUN_TOKEN_FORGED);
 		else
 			assert_int_equal(got, STUN_TOKEN_MALFORMED);
@@ -212,16 +212,16 @@ static void test_other_key_or_name(void **state)
 	struct stun_token t;
 
 	assert_int_equal(open_as(&key, NAME, sealed_a256, 64, &t), STUN_TOKEN_FORGED);
-	key = key_from(1, STUN_TOKEN_A128GCM); // the same bytes, another cipher
+	key = key_from(1, STUN_TOKEN_A128GCM); // the same bytes with another cipher
 	assert_int_equal(open_as(&key, NAME, sealed_a256, 64, &t), STUN_TOKEN_FORGED);
 	key = key_from(1, STUN_TOKEN_A256GCM);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_int_equal(open_as(&key, names[i], sealed_a256, 64, &t), STUN_TOKEN_FORGED);
-	// what has failed before is no matter
+	// earlier failures do not matter
 	assert_int_equal(open_as(&key, NAME, sealed_a256, 64, &t), STUN_TOKEN_GOOD);
 }
 
-// Sealed by who has the key, and yet no token: CVE-2026-43994 is such a nonce.
+// Sealed with the right key, and yet invalid: CVE-2026-43994 is such a nonce.
 static void test_lengths_inside(void **state)
 {
 	static const uint16_t nonces[] = {1, 8, 11, 13, 16, 96, 127, 128};
@@ -275,7 +275,7 @@ static void test_huge(void **state)
 	free(data);
 }
 
-// Workers open tokens, and workers allocate nothing: also when the tag is wrong.
+// Workers open tokens, and workers do not allocate memory, even if the tag is wrong.
 static void test_nothing_is_allocated(void **state)
 {
 	const struct stun_token_key keys[] = {
@@ -312,7 +312,7 @@ static void test_key_text(void **state)
 		{"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA", STUN_TOKEN_A256GCM, 32},
 		{"0102030405060708090a0b0c0d0e0f10", STUN_TOKEN_A128GCM, 16},
 		{"AQIDBAUGBwgJCgsMDQ4PEA==", STUN_TOKEN_A128GCM, 16},
-		// wrong lengths: how many bytes there are
+		// wrong lengths, with the number of bytes
 		{"AQIDBAUGBwgJCgsMDQ4PEA==", STUN_TOKEN_A256GCM, 16},
 		{"0102030405060708090a0b0c0d0e0f10", STUN_TOKEN_A256GCM, 24},
 		{"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAh", STUN_TOKEN_A256GCM, 33},
@@ -320,7 +320,7 @@ static void test_key_text(void **state)
 		// no base64
 		{"A", STUN_TOKEN_A256GCM, -1},
 		{"AQIDBAUGBwgJCgsMDQ4PEA=", STUN_TOKEN_A128GCM, -1},
-		{"AQIDBAUGBwgJCgsMDQ4PEB==", STUN_TOKEN_A128GCM, -1}, // bits left over
+		{"AQIDBAUGBwgJCgsMDQ4PEB==", STUN_TOKEN_A128GCM, -1}, // excess bits
 		{"AQIDBAUGBwgJCgsMDQ4PEA==x", STUN_TOKEN_A128GCM, -1},
 		{"AQIDBAUG BwgJCgsMDQ4PEA==", STUN_TOKEN_A128GCM, -1},
 		{"AQIDBAUGBwgJCgsMDQ4P-_==", STUN_TOKEN_A128GCM, -1},
@@ -336,7 +336,7 @@ static void test_key_text(void **state)
 	}
 }
 
-// Random tokens and lengths: nothing is read or written beyond what is there.
+// Random tokens and lengths: no access outside the buffers.
 static void test_random(void **state)
 {
 	const struct stun_token_key key = key_from(1, STUN_TOKEN_A256GCM);

@@ -43,7 +43,7 @@ size_t token_seal(const struct token_seal *t, uint8_t out[TOKEN_SEAL_MAX])
 	store_be16(p, t->says_mac_len != 0 ? t->says_mac_len : t->mac_len);
 	memcpy(p + 2, t->mac, t->mac_len);
 	p += 2 + t->mac_len;
-	store_be64(p, t->made_s << 16 | 32000); // and half a second
+	store_be64(p, t->made_s << 16 | 32000); // plus half a second
 	store_be32(p + 8, t->lifetime_s);
 	p += 12;
 	seal(t, nonce, nonce_len, block, (size_t)(p - block));

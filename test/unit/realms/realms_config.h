@@ -10,9 +10,9 @@
 #define ORIGIN_B "https://app.b.example:8443"
 
 // Realm a: ivan/pw-a, its own secret "a-secret". Realm b: ivan/pw-b and olga/pw-o, no secret. Both
-// have an origin. The arrays are the caller's to change until the next call.
+// have an origin. The caller may change the arrays until the next call.
 struct turn_config realms_config(void);
 // The config's entry of a realm.
 struct turn_realm *realms_config_of(struct turn_config *c, const char *name);
-// ivan with the password of a realm, which he is not asked for by an ORIGIN.
+// ivan with the password of a realm, and without ORIGIN.
 struct fixture_client realms_ivan(const char *realm, const char *addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// realms in the file: what it may say, and mistakes at their places.
+// The section realms of the file: its keys, and errors with their positions.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "conf_file.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
-// In the place of line 29
+// Replaces line 29
 #define WRONG(text, error)                                       \
 	{                                                        \
 		"limits:\n", "realms:\n" text "limits:\n", error \
@@ -63,7 +63,7 @@ static void realms_are_read(void **state)
 	assert_int_equal(a->per_user, 2);
 	assert_int_equal(a->nb_allow, 1);
 	assert_int_equal(a->nb_deny, 2);
-	assert_non_null(a->relay_pool_names); // none, which is not all
+	assert_non_null(a->relay_pool_names); // no pools, which differs from all
 	assert_int_equal(a->nb_relay_pool_names, 0);
 	assert_null(b->relay_pool_names);
 	assert_int_equal(b->allocations, 0);
@@ -75,7 +75,7 @@ static void realms_are_read(void **state)
 	conf_free(c);
 }
 
-// Where there are others, auth.realm may be nobody's.
+// With further realms, auth.realm may have no users.
 static void the_first_realm_may_be_empty(void **state)
 {
 	char *text =
@@ -110,7 +110,7 @@ static void listeners_name_realms(void **state)
 	if (c == NULL)
 		fail_msg("%s", error);
 	assert_true(c->turn.nb_listeners > 2);
-	for (uint32_t i = 0; i + 1 < c->turn.nb_listeners; i++) { // each has texts of its own
+	for (uint32_t i = 0; i + 1 < c->turn.nb_listeners; i++) { // each has its own texts
 		assert_int_equal(c->turn.listeners[i].nb_realms, 2);
 		assert_string_equal(c->turn.listeners[i].realms[0], "a");
 	}
@@ -181,7 +181,7 @@ static void realms_are_so_many_at_most(void **state)
 
 // --- pools ---------------------------------------------------------------------------------------
 
-// Two pools may be for the same peers where no realm has both.
+// Two pools may serve equal peers if no realm has both.
 static void pools_of_two_realms_may_overlap(void **state)
 {
 	static const char relay[] = "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n";
@@ -254,7 +254,7 @@ static void networks_of_realms_are_apart(void **state)
 
 	assert_int_equal(c->turn.apart, 1 << 1 | 1 << 2);
 	assert_int_equal(port_to(c, 0, "10.0.0.9"), 0);
-	assert_int_equal(port_to(c, 0, "10.1.0.99"), 0); // by the gateway: lan is out of reach
+	assert_int_equal(port_to(c, 0, "10.1.0.99"), 0); // by the gateway: lan has no route
 	assert_int_equal(port_to(c, 0, "10.5.0.9"), 0);
 	assert_int_equal(port_to(c, 1, "10.1.0.99"), 1);
 	assert_int_equal(port_to(c, 1, "10.5.0.9"), -1); // dmz has a route
@@ -264,7 +264,7 @@ static void networks_of_realms_are_apart(void **state)
 	conf_free(c);
 }
 
-// Whoever shares a port with the relay addresses of all is not apart, nor is a pool of all realms.
+// A pool on a port with relay addresses of all realms is not apart, nor is a pool of all realms.
 static void other_networks_are_not(void **state)
 {
 	struct conf *c = tenants("10.1.0.2", "10.1.0.5-10.1.0.6", "10.2.0.2-10.2.0.3");
@@ -309,7 +309,7 @@ static void what_is_dubious_is_told(void **state)
 	conf_free(c);
 }
 
-// Each pool is judged by its own addresses, and its peers by the rules of all realms.
+// Each pool is judged by its own addresses, and its peers by the rules of all its realms.
 static void pools_of_realms_are_judged_apart(void **state)
 {
 	static char all[8192];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Origins in the form in which they compare (RFC 6454 sections 4 and 6).
+// Origins in the canonical form for comparison (RFC 6454 sections 4 and 6).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

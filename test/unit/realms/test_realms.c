@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests where there are several realms: who is asked for what, and that users of equal names
-// have nothing in common (RFC 8489 9.2.4, RFC 8656 5).
+// Requests with several realms: the realm of each challenge, and that users of equal names share
+// nothing (RFC 8489 9.2.4, RFC 8656 5).
 #include "realms_config.h"
 
 #include <stdio.h>
@@ -20,14 +20,14 @@ static int setup(void **state)
 	return 0;
 }
 
-// Opens the fixture anew after the test has changed the configuration.
+// Reopens the fixture after the test has changed the configuration.
 static void again(void)
 {
 	fixture_close(&f);
 	fixture_open(&f, &config, 2);
 }
 
-// --- who is asked for what -----------------------------------------------------------------------
+// --- challenges ----------------------------------------------------------------------------------
 
 static void ask(const struct fixture_client *c, enum stun_method method, const char *origin)
 {
@@ -61,7 +61,7 @@ static void an_origin_chooses_the_realm_of_a_challenge(void **state)
 	assert_int_equal(fixture_stats(&f).auth_failures, 0);
 }
 
-// A client may send several (coturn's sends three); those behind the fourth are not looked at.
+// A client may send several (coturn's sends three); those after the fourth are ignored.
 static void the_first_origin_that_is_known_counts(void **state)
 {
 	static const char *const none = "https://elsewhere.example";
@@ -88,22 +88,22 @@ static void a_listener_bounds_realms(void **state)
 	config.listeners[0].nb_realms = 2;
 	again();
 	ask(&ivan, STUN_ALLOCATE, NULL);
-	fixture_assert_challenge_of(&f, REALM_B); // the first of the list
+	fixture_assert_challenge_of(&f, REALM_B); // the first one of the list
 	ask(&ivan, STUN_ALLOCATE, ORIGIN_A);
-	fixture_assert_challenge_of(&f, REALM_B); // that origin's is not served
-	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401); // nor by its REALM
+	fixture_assert_challenge_of(&f, REALM_B); // the origin's realm is not served
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401); // nor can a REALM select it
 	fixture_assert_challenge_of(&f, REALM_B);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_REALM], 1);
 	ivan = realms_ivan(REALM_B, "198.51.100.7");
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	ivan = realms_ivan(FIXTURE_REALM, "198.51.100.8");
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
-	ivan = realms_ivan(REALM_A, "2001:db8::7"); // the other listener serves all
+	ivan = realms_ivan(REALM_A, "2001:db8::7"); // the other listener serves all realms
 	assert_int_equal(fixture_allocate(&f, &ivan, 6), 0);
 	config.listeners[0].nb_realms = 0;
 }
 
-// RFC 8489 9.2.4: a wrong REALM is no good credential, and the 401 names a right one.
+// RFC 8489 9.2.4: a wrong REALM is no valid credential, and the 401 names a right one.
 static void an_unknown_realm_is_401(void **state)
 {
 	static const char *const names[] = {
@@ -123,7 +123,7 @@ static void an_unknown_realm_is_401(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 }
 
-// --- users of one name ---------------------------------------------------------------------------
+// --- users of equal names ------------------------------------------------------------------------
 
 static void a_password_is_good_in_its_realm_alone(void **state)
 {
@@ -155,8 +155,8 @@ static void userhash_is_of_the_realm(void **state)
 	assert_int_equal(fixture_event(&f, 0)->realm, 2);
 }
 
-// RFC 8656 5: whoever goes on with an allocation has the credentials that made it; else 441. An
-// Allocate of his is one on a 5-tuple that is in use.
+// RFC 8656 5: requests for an allocation need the credentials that made it; otherwise 441. Another
+// Allocate is for a 5-tuple that is in use.
 static void a_session_stays_in_its_realm(void **state)
 {
 	struct fixture_client ivan = realms_ivan(REALM_A, "198.51.100.7");
@@ -170,7 +170,7 @@ static void a_session_stays_in_its_realm(void **state)
 	assert_int_equal(fixture_refresh(&f, &intruder, 0), 441);
 	assert_int_equal(fixture_allocate(&f, &intruder, 0), 437);
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
-	// neither an ORIGIN nor a challenge moves it
+	// neither an ORIGIN nor a challenge changes its realm
 	ask(&ivan, STUN_REFRESH, ORIGIN_B);
 	fixture_assert_challenge_of(&f, REALM_A);
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
@@ -192,7 +192,7 @@ static void a_stale_nonce_is_renewed_in_its_realm(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 }
 
-// A secret is of one realm, and a realm without any has no REST users.
+// A secret belongs to one realm, and a realm without secrets has no REST users.
 static void secrets_are_of_their_realm(void **state)
 {
 	static const char *const realms[] = {FIXTURE_REALM, REALM_A, REALM_B};
@@ -254,7 +254,7 @@ static void the_limit_of_all_is_of_all_realms(void **state)
 	assert_int_equal(one_more(REALM_B), 0);
 	assert_int_equal(one_more(REALM_A), 486);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_QUOTA_TOTAL], 1);
-	assert_int_equal(turn_quota_realm(f.quota, 1), 1); // what was refused is not counted
+	assert_int_equal(turn_quota_realm(f.quota, 1), 1); // refused ones do not count
 }
 
 static void what_ends_is_given_back(void **state)
@@ -279,7 +279,7 @@ static void what_ends_is_given_back(void **state)
 
 // --- peers and pools -----------------------------------------------------------------------------
 
-// As the threads ask who have a connection with it.
+// The question that threads with a connection ask.
 static bool may_be_peer(uint8_t realm, const char *peer)
 {
 	const struct endpoint e = fixture_endpoint(peer, 80);
@@ -309,7 +309,7 @@ static void peer_rules_are_of_the_realm(void **state)
 	assert_int_equal(fixture_bind(&f, &a, 0x4000, "10.97.0.2", 7000), 0);
 	assert_int_equal(fixture_permit(&f, &b, "10.97.0.1"), 403);
 	assert_int_equal(fixture_bind(&f, &b, 0x4000, "10.97.0.2", 7000), 403);
-	// all have what is for all, except what a realm denies
+	// everyone may use the common peers, except those that a realm denies
 	assert_int_equal(fixture_permit(&f, &ivan, "10.98.7.1"), 0);
 	assert_int_equal(fixture_permit(&f, &a, "10.98.7.1"), 0);
 	assert_int_equal(fixture_permit(&f, &b, "10.98.7.1"), 403);
@@ -320,7 +320,7 @@ static void peer_rules_are_of_the_realm(void **state)
 	assert_true(may_be_peer(1, "10.97.0.1"));
 }
 
-// What the peer of a channel sees as the source of a client's data.
+// The source of a client's data that the peer of a channel sees.
 static struct addr seen_by(struct fixture_client *c)
 {
 	const struct turn_plan *plan;
@@ -333,7 +333,7 @@ static struct addr seen_by(struct fixture_client *c)
 	return path.src.addr;
 }
 
-// Two realms reach peers of the same addresses by pools of their own.
+// Two realms reach peers of equal addresses by their own pools.
 static void pools_are_of_the_realm(void **state)
 {
 	struct addr first[1] = {fixture_endpoint("10.1.0.2", 0).addr};
@@ -364,7 +364,7 @@ static void pools_are_of_the_realm(void **state)
 	}
 }
 
-// --- what is told --------------------------------------------------------------------------------
+// --- events and sums -----------------------------------------------------------------------------
 
 static void listings_know_realms_apart(void **state)
 {
@@ -399,7 +399,7 @@ static struct turn_tally tally(uint8_t number)
 	return t;
 }
 
-// Sums are of the realm, from the first spill to the end.
+// Sums are kept per realm, from the first spill to the end.
 static void sums_are_of_the_realm(void **state)
 {
 	struct fixture_client ivan = realms_ivan(FIXTURE_REALM, "198.51.100.7");
@@ -434,8 +434,8 @@ static void sums_are_of_the_realm(void **state)
 
 // --- strangers -----------------------------------------------------------------------------------
 
-// Whatever realm or origin a stranger names, it leaves nothing behind, and the answer is bounded by
-// limits.unauthenticated as ever.
+// Whatever realm or origin a stranger names, it leaves no state, and the answer counts for
+// limits.unauthenticated as usual.
 static void strangers_leave_no_state(void **state)
 {
 	const uint8_t mac[20] = {1};
@@ -471,7 +471,7 @@ static void wrong_policies_are_not_made(void **state)
 	const struct turn_realm good_a = *a, good_b = *b;
 	char *unknown[] = {(char *)"c.example"}, *bad[] = {(char *)"nowhere"};
 
-	b->number = a->number; // two of one number
+	b->number = a->number; // two with one number
 	assert_null(turn_policy_create(&config, f.crypto, key));
 	*b = good_b;
 	a->name = (char *)FIXTURE_REALM;

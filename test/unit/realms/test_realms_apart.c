@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tenants with pools for peers of equal addresses: what is one's peer's reaches no other.
+// Tenants with pools for peers of equal addresses: a peer of one tenant reaches no allocation of
+// another.
 #include "addr_text.h"
 #include "realms_config.h"
 #include "turn_policy.h"
@@ -10,8 +11,8 @@ static struct turn_config config;
 static struct fixture f;
 static struct fixture_client ivan, a, b; // of the first realm, of realm a and of realm b
 
-// Relay address 10.99.0.1 is on port 0. Peers in 10.98.0.0/16 see realm a by 10.1.0.2 on port 1,
-// realm b by 10.2.0.2 on port 2.
+// Relay address 10.99.0.1 is on port 0. Peers in 10.98.0.0/16 see realm a as 10.1.0.2 on port 1,
+// realm b as 10.2.0.2 on port 2.
 static void pools_make(uint32_t apart)
 {
 	static struct addr first[1], second[1];
@@ -63,7 +64,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// What becomes of a peer's datagram to the address of a pool, 0 = the relay address itself.
+// Verdict for a peer's datagram to an address of a pool; 0 = the relay address itself.
 static enum turn_drop comes_by(
 	uint32_t pool, const struct fixture_client *c, const char *addr, uint16_t port)
 {
@@ -73,7 +74,7 @@ static enum turn_drop comes_by(
 	return fixture_drop(fixture_from_peer(&f, &c->relay, &peer, "hello", 5));
 }
 
-// Asks it of all three pools, often enough for every copy that a line may have.
+// Sends to the relay address and both pools, often enough to fill every copy that a line may have.
 static void takes(const struct fixture_client *c, bool relay, bool first, bool second)
 {
 	const bool taken[] = {relay, first, second};
@@ -100,12 +101,12 @@ static void a_peer_comes_by_the_pool_of_its_realm(void **state)
 	assert_int_equal(fixture_bind(&f, &b, 0x4000, PEER, 7001), 0);
 	takes(&a, false, true, false);
 	takes(&b, false, false, true);
-	// it is a loss of the allocation
+	// it counts as a loss of the allocation
 	assert_int_equal(fixture_refresh(&f, &b, 0), 0);
 	assert_int_equal(fixture_event(&f, 0)->usage.lost[TURN_LOSS_PERMISSION], 80);
 }
 
-// Who has no permission is told apart from who has.
+// A peer without a permission gets another drop reason.
 static void a_stranger_has_no_permission(void **state)
 {
 	permit_all();
@@ -117,7 +118,7 @@ static void a_stranger_has_no_permission(void **state)
 	}
 }
 
-// Whose network is not apart may send to the relayed transport address that his client is told.
+// A peer whose network is not apart may send to the relayed transport address that its client got.
 static void the_relay_address_is_everybodys_elsewhere(void **state)
 {
 	fixture_close(&f);
@@ -128,7 +129,7 @@ static void the_relay_address_is_everybodys_elsewhere(void **state)
 	takes(&b, false, false, true);
 }
 
-// Inside the box there is no network: clients of two tenants may be each other's peers.
+// Inside the server there is no network: clients of two tenants may be each other's peers.
 static void clients_of_two_realms_talk(void **state)
 {
 	struct endpoint target = {a.relay.addr, a.relay.port},
@@ -148,7 +149,7 @@ static void clients_of_two_realms_talk(void **state)
 	}
 }
 
-// With one realm nobody asks: all pools are its own.
+// With one realm there is no check: all pools belong to it.
 static void one_realm_takes_all(void **state)
 {
 	fixture_close(&f);
@@ -164,7 +165,7 @@ static void one_realm_takes_all(void **state)
 		assert_int_equal(comes_by(i % 2, &ivan, PEER, 7000), TURN_OK);
 }
 
-// A reload that brings the first of them, and one that takes the last away.
+// A reload that adds the first such pool, and one that removes the last.
 static void reloads_put_up_the_wall_and_take_it_down(void **state)
 {
 	static const uint8_t key[32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reload of realms does to allocations that live, and that numbers of realms last.
+// Effects of a reload of realms on live allocations, and persistence of realm numbers.
 #include "realms_config.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int teardown(void **state)
 	return rc;
 }
 
-// Gives the shard a policy of next, and has it judged; returns how many allocations have ended.
+// Gives the shard a policy of next, and has all allocations judged. Returns the number that ended.
 static unsigned int reload(bool lower)
 {
 	struct turn_policy *before = fresh;
@@ -71,12 +71,12 @@ static void the_users_of_a_realm_that_is_gone_end(void **state)
 	struct fixture_client ivan = allocated(FIXTURE_REALM, 1), a = allocated(REALM_A, 2);
 	struct fixture_client b = allocated(REALM_B, 3);
 
-	next.realms = &next_realms[1]; // a is gone
+	next.realms = &next_realms[1]; // without a
 	next.nb_realms = 1;
 	assert_int_equal(reload(false), 1);
 	assert_int_equal(f.told.ended[TURN_END_USER], 1);
 	assert_int_equal(fixture_event(&f, 0)->realm, 1);
-	assert_string_equal(turn_tallies_name(f.tallies, 1), REALM_A); // for whoever reads of it
+	assert_string_equal(turn_tallies_name(f.tallies, 1), REALM_A); // for readers of its sums
 	assert_int_equal(turn_quota_realm(f.quota, 1), 0);
 	a.nonce_len = b.nonce_len = ivan.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &b, 600), 0);
@@ -98,13 +98,13 @@ static void the_last_one_takes_all_but_the_first(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
-// Users of equal names elsewhere are others.
+// Users with equal names in other realms are different users.
 static void a_user_is_gone_from_his_realm_alone(void **state)
 {
 	allocated(FIXTURE_REALM, 1);
 	allocated(REALM_A, 2);
 	allocated(REALM_B, 3);
-	next.realms[1].users++; // olga alone
+	next.realms[1].users++; // only olga
 	next.realms[1].nb_users = 1;
 	assert_int_equal(reload(false), 1);
 	assert_int_equal(fixture_event(&f, 0)->realm, 2);
@@ -176,8 +176,8 @@ static void a_lower_quota_of_a_realm_ends_its_own(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 3);
 }
 
-// A realm that comes by a reload is there at once, and the allocations of others keep theirs though
-// the file has another order now.
+// A realm added by a reload is served at once. Allocations of the others keep theirs although the
+// file has another order now.
 static void a_realm_that_is_new_is_served_at_once(void **state)
 {
 	static struct turn_user users[1] = {{.name = (char *)"ivan", .password = (char *)"pw-c"}};
@@ -210,7 +210,7 @@ static void numbers_go_round_and_last(void **state)
 	struct turn_config before = next;
 	static struct turn_realm realms[2];
 
-	// b goes, and 253 others come and go in its place: a keeps its number all the time
+	// b is removed, and 253 others come and go in its place: a keeps its number throughout
 	next.realms = realms;
 	next.nb_realms = 2;
 	for (int i = 0; i < 400; i++) {
@@ -222,13 +222,13 @@ static void numbers_go_round_and_last(void **state)
 		assert_int_not_equal(realms[1].number, 0);
 		assert_int_not_equal(realms[1].number, 1);
 		assert_string_equal(turn_tallies_name(f.tallies, realms[1].number), names[i]);
-		if (i == 100) // what comes back gets what it had
+		if (i == 100) // a realm that returns gets its old number
 			assert_int_equal(realms[1].number, 103);
 	}
 	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
 }
 
-// A number is nobody else's while allocations of it are there.
+// A number is not reused while it has allocations.
 static void numbers_of_live_allocations_are_not_given(void **state)
 {
 	static struct turn_user users[1] = {{.name = (char *)"u", .password = (char *)"p"}};
@@ -247,7 +247,7 @@ static void numbers_of_live_allocations_are_not_given(void **state)
 	assert_string_equal(turn_tallies_name(f.tallies, 2), REALM_B);
 }
 
-// What a realm has relayed stays in the sum of all when another gets its number.
+// The sums of a realm stay in the total when another realm gets its number.
 static void sums_outlast_a_number(void **state)
 {
 	static struct turn_user users[1] = {{.name = (char *)"u", .password = (char *)"p"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates where there are several realms: each has that of `realm` for itself, and users of one name
-// have theirs for themselves.
+// Rates with several realms: each realm has its own bucket for `realm`, and users of equal names
+// have their own.
 #include "realms_config.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static struct fixture_client join(const char *realm, const char *addr)
 	return c;
 }
 
-// How many of so many datagrams pass.
+// Returns how many of nb datagrams pass.
 static unsigned int send(const struct fixture_client *c, unsigned int nb)
 {
 	static const uint8_t data[200];
@@ -83,7 +83,7 @@ static uint64_t lost(uint8_t realm, enum turn_loss loss)
 	return sum;
 }
 
-// Three seconds: the users of one realm send ten times its rate, those of others as much as theirs.
+// Three seconds: the users of one realm send ten times its rate, those of others exactly theirs.
 static void the_rate_is_of_each_realm(void **state)
 {
 	struct fixture_client ivan, one, second, b;
@@ -108,8 +108,8 @@ static void the_rate_is_of_each_realm(void **state)
 	assert_int_equal(lost(1, TURN_LOSS_USER), 0);
 }
 
-// What the first allocation of a realm has used up its second one does not have, however its slot
-// is: a meter is set up anew with each allocation.
+// Credit used by a realm's first allocation is not available to its second one, in whatever slot: a
+// meter is set up again for each allocation.
 static void the_rate_stays_with_the_realm(void **state)
 {
 	struct fixture_client c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A restart brings allocations back into their realm, whatever number that has by then.
+// A restart restores allocations in their realm, whatever number that has by then.
 #include "realms_config.h"
 
 #include "restart_world.h"
@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// The file has its realms in another order: they get other numbers.
+// The file has its realms in another order, so they get other numbers.
 static void swap(void)
 {
 	const struct turn_realm first = config.realms[0], second = config.realms[1];
@@ -81,8 +81,8 @@ static void a_rest_user_comes_back_into_his_realm(void **state)
 	assert_int_equal(turn_quota_realm(r.worker[0].quota, config.realms[1].number), 2);
 }
 
-// The first realm gets another name, and another realm its old one: whose allocation that is, its
-// number says, and not his key alone.
+// The first realm is renamed, and another realm gets its old name: the realm's number decides on
+// the owner of the allocation, not only the key.
 static void a_rest_user_stays_with_his_allocation(void **state)
 {
 	static char *secrets[] = {(char *)"first-secret"};
@@ -132,7 +132,7 @@ static void quotas_and_listeners_of_a_realm_hold(void **state)
 	config.listeners[0].nb_realms = 2;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 2);
-	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_USER], 1); // a's listener serves it no more
+	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_USER], 1); // a's listener has left it
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_QUOTA], 1);
 	config.realms[1].allocations = 0;
 	config.listeners[0].nb_realms = 0;

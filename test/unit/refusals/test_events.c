@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard tells of allocations and of refused requests: when, how often, and with what in it.
+// Events of a shard about allocations and refused requests: when, how often, and their contents.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,13 +58,13 @@ static void an_allocation_is_told_from_beginning_to_end(void **state)
 	uint64_t id;
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	assert_int_equal(f.told.nb, 1); // the challenge before it is no event
+	assert_int_equal(f.told.nb, 1); // the challenge before it causes no event
 	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_MADE);
 	assert_int_equal(fixture_event(&f, 0)->lifetime_s, 600);
 	assert_name(fixture_event(&f, 0), "ivan");
 	id = fixture_event(&f, 0)->id;
 	assert_true(id != 0);
-	fixture_resend(&f, &ivan); // answered, and not made again
+	fixture_resend(&f, &ivan); // answered, and not allocated again
 	assert_int_equal(fixture_code(&f), 0);
 	assert_int_equal(f.told.nb, 1);
 	fixture_advance(&f, 90500);
@@ -77,7 +77,7 @@ static void an_allocation_is_told_from_beginning_to_end(void **state)
 	assert_name(fixture_event(&f, 0), "ivan");
 }
 
-// What a client is told, not what is inside.
+// The address as the client sees it, not the inside one.
 static void relay_is_as_the_client_was_told(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -105,7 +105,7 @@ static void each_way_to_end_is_told(void **state)
 	fixture_advance(&f, 601000);
 	fixture_expire(&f);
 	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 1);
-	// past its time, and found by a request before it is swept
+	// expired, and found by a request before it is swept
 	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
 	fixture_advance(&f, 600000);
 	again.nonce_len = 0;
@@ -127,7 +127,7 @@ static void refreshes_are_told_by_the_period(void **state)
 	struct turn_config c = fixture_config();
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	for (int i = 0; i < 10; i++) { // never, unless the configuration says so
+	for (int i = 0; i < 10; i++) { // never, unless configured
 		fixture_advance(&f, 60000);
 		ivan.nonce_len = 0;
 		assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
@@ -136,7 +136,7 @@ static void refreshes_are_told_by_the_period(void **state)
 	c.interim_s = 300;
 	reopen(&c);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	for (int s = 0; s < 70000; s += 100) { // past what 16 bits of seconds hold
+	for (int s = 0; s < 70000; s += 100) { // more than 16 bits of seconds
 		assert_int_equal(f.told.interim, s / 300);
 		fixture_advance(&f, 100000);
 		ivan.nonce_len = 0;
@@ -154,7 +154,7 @@ static void refreshes_are_told_by_the_period(void **state)
 static void the_end_says_how_much_was_relayed(void **state)
 {
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
-	const unsigned int to_peer = 40000, to_client = 70000; // past what a line counts alone
+	const unsigned int to_peer = 40000, to_client = 70000; // more than a line can count
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
@@ -162,13 +162,13 @@ static void the_end_says_how_much_was_relayed(void **state)
 		fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
 	for (unsigned int i = 0; i < to_client; i++)
 		fixture_from_peer(&f, &ivan.relay, &peer, "x", 1);
-	assert_int_equal(f.told.nb, 1); // nothing is told of what is relayed
+	assert_int_equal(f.told.nb, 1); // relayed data causes no event
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_event(&f, 0)->usage.leg[TURN_FROM_CLIENT].datagrams, to_peer);
 	assert_int_equal(fixture_event(&f, 0)->usage.leg[TURN_FROM_PEER].datagrams, to_client);
 }
 
-// By name as it was sent, as far as there is room; by USERHASH as it is configured.
+// The name as sent, up to the available room; with USERHASH the configured name.
 static void names_are_those_of_requests(void **state)
 {
 	const char *const longest =
@@ -197,7 +197,7 @@ static void names_are_those_of_requests(void **state)
 		assert_int_equal(fixture_event(&f, 0)->name_len, TURN_NAME_LEN);
 		assert_memory_equal(fixture_event(&f, 0)->name, longest, TURN_NAME_LEN);
 	}
-	// a hash that is nobody's
+	// a hash of no user
 	ivan.user = "nobody";
 	fixture_advance(&f, 10000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 401);
@@ -229,7 +229,7 @@ static void retransmissions_are_one_attempt(void **state)
 	assert_int_equal(fixture_stats(&f).auth_failures, 2);
 	ivan.endpoint.port++;
 	ivan.nonce_len = 0;
-	f.tids -= 1; // asks for a nonce first, and has the same transaction id then
+	f.tids -= 1; // asks for a nonce first, and then uses that transaction id again
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 	f.tids -= 2;
 	assert_int_equal(fixture_ask(&f, &ivan), 401);
@@ -239,7 +239,7 @@ static void retransmissions_are_one_attempt(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_PASSWORD], 3);
 }
 
-// A guesser may use one transaction id for all guesses: each is an attempt of its own.
+// An attacker may use one transaction id for all guesses: each is a separate attempt.
 static void guesses_of_one_transaction_are_attempts(void **state)
 {
 	static char guess[8];
@@ -253,7 +253,7 @@ static void guesses_of_one_transaction_are_attempts(void **state)
 	assert_int_equal(fixture_stats(&f).auth_failures, 5);
 }
 
-// What clients do at first, and a nonce past its time: counted, and no event.
+// Steps that every client goes through, and an expired nonce: counted, without an event.
 static void what_is_usual_is_no_event(void **state)
 {
 	for (int i = 0; i < 10; i++) {
@@ -266,7 +266,7 @@ static void what_is_usual_is_no_event(void **state)
 	assert_int_equal(f.told.nb, 0);
 }
 
-// A storm of one source: an event at once, one ten seconds later, and whose refusals they are.
+// A storm from one source: an event at once, and one ten seconds later with the number of the rest.
 static void a_storm_is_folded(void **state)
 {
 	const uint32_t storm = 5000;
@@ -287,7 +287,7 @@ static void a_storm_is_folded(void **state)
 	assert_int_equal(f.told.nb, 2);
 }
 
-// What a shard has counted and not told yet, it tells when it is closed.
+// Refusals that a shard has counted and not reported yet are reported when it is closed.
 static void nothing_is_lost_at_the_end(void **state)
 {
 	for (int i = 0; i < 3; i++)
@@ -297,7 +297,7 @@ static void nothing_is_lost_at_the_end(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_NO_ALLOCATION], 3);
 }
 
-// Without anybody who wants to know, it is counted all the same.
+// Without a receiver of events, refusals are still counted.
 static void counters_need_no_listener(void **state)
 {
 	struct turn_shard_params p = f.params;

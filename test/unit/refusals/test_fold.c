@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fold of refusals: one event at once, then one that says how many more; whose entries give way
-// to whom; and that no refusal is lost or told twice.
+// The fold of refusals: one event at once, then one with the number of further ones; which entries
+// are displaced; and that no refusal is lost or reported twice.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 static struct refusals *refusals;
 static uint64_t now_ms;
-static uint64_t events, sum; // told; a fold counts as many as it says
+static uint64_t events, sum; // reported ones; a fold counts for each of its refusals
 static struct turn_event last;
 
 static void told(void *ctx, const struct turn_event *e)
@@ -98,7 +98,7 @@ static void first_at_once_and_the_rest_after_ten_seconds(void **state)
 	assert_int_equal(events, 2);
 	assert_int_equal(last.more, 4211);
 	assert_int_equal(last.client.port, 2000 + 4210); // the last of them
-	// then it begins anew
+	// then it starts again
 	password(1, 7);
 	assert_int_equal(events, 3);
 	assert_int_equal(last.more, 0);
@@ -126,7 +126,7 @@ static void ten_seconds(void)
 	expire();
 }
 
-// Behind one address there may be several users: not all of what is counted is put down to one.
+// Several users may share one address: a fold is not attributed to one of them.
 static void a_fold_of_several_names_says_so(void **state)
 {
 	static const char *const alone[] = {"ivan", "olga", "olga"};
@@ -134,7 +134,7 @@ static void a_fold_of_several_names_says_so(void **state)
 	static const char *const longer[] = {"", "iva", "ivan", "ivan", "ivan"};
 
 	for (unsigned int i = 0; i < 3; i++)
-		named(alone[i]); // ivan is told at once, the others are olga's
+		named(alone[i]); // ivan is reported at once, the others are olga's
 	ten_seconds();
 	assert_int_equal(last.more, 2);
 	assert_false(last.others);
@@ -150,14 +150,14 @@ static void a_fold_of_several_names_says_so(void **state)
 		named(longer[i]);
 	ten_seconds();
 	assert_true(last.others);
-	// and not for ever
+	// and not forever
 	named("ivan");
 	named("ivan");
 	ten_seconds();
 	assert_false(last.others);
 }
 
-// Also where nobody has swept it.
+// Even if it has not been swept.
 static void an_entry_past_its_time_is_over(void **state)
 {
 	password(1, 1);
@@ -180,7 +180,7 @@ static void reasons_and_sources_are_told_apart(void **state)
 	refuse(&a, 1, TURN_REFUSED_PEER_DENIED, true);
 	refuse(&a, 1, TURN_REFUSED_PASSWORD, false);
 	assert_int_equal(events, 4);
-	// of IPv6 a /64 is one source
+	// an IPv6 /64 is one source
 	for (int i = 0; i < 3; i++)
 		six[i] = addr_from_v6(net);
 	six[1].b[15] = six[1].b[8] = 1;
@@ -190,8 +190,7 @@ static void reasons_and_sources_are_told_apart(void **state)
 	assert_int_equal(events, 6);
 }
 
-// A flood of spoofed addresses makes a bounded number of events, and takes nothing from those who
-// have proved theirs.
+// A flood of spoofed addresses makes a bounded number of events, and displaces no proved address.
 static void spoofed_addresses_push_nobody_out(void **state)
 {
 	const uint32_t flood = 1000000;
@@ -214,10 +213,10 @@ static void spoofed_addresses_push_nobody_out(void **state)
 	assert_true(events - before <= 2 * 129 + 4);
 	assert_int_equal(sum, flood + 8);
 	fold_flush(refusals_fold(refusals));
-	assert_int_equal(sum, flood + 8); // nothing was left
+	assert_int_equal(sum, flood + 8); // nothing is left
 }
 
-// Whose address is not told apart any more is told as ::.
+// An address that is no longer distinguished is reported as ::.
 static void the_rest_has_no_address(void **state)
 {
 	const struct addr none = {.d = {0}};
@@ -242,7 +241,7 @@ static void the_rest_has_no_address(void **state)
 	assert_true(nameless > 9000);
 }
 
-// Who has many proved addresses makes room by saying what the oldest had counted.
+// A client with many proved addresses makes room by a report of the oldest entry.
 static void proved_sources_push_out_the_oldest(void **state)
 {
 	for (uint32_t round = 0; round < 2; round++)
@@ -261,15 +260,15 @@ static void an_attempt_is_known_for_forty_seconds(void **state)
 
 	assert_false(refusals_again(refusals, attempt, true, now_ms));
 	assert_false(refusals_again(refusals, attempt, false, now_ms));
-	// another one in the place of the latter
+	// another one replaces the latter
 	assert_false(refusals_again(refusals, attempt + (UINT64_C(2) << 32), false, now_ms));
-	// as a client sends it (RFC 8489 6.2.1): 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 s after the first
+	// when a client sends it (RFC 8489 6.2.1): 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 s after the first
 	for (uint64_t after_ms = 500; after_ms <= 31500; after_ms = 2 * after_ms + 500)
 		assert_true(refusals_again(refusals, attempt, true, now_ms + after_ms));
 	assert_false(refusals_again(refusals, attempt, true, now_ms + 31500 + 41000));
 }
 
-// Who repeats it for ever makes a new one of it all the same: the time is that of the first.
+// An endless repetition becomes a new attempt nevertheless: the time is that of the first.
 static void an_attempt_without_end_counts_anew(void **state)
 {
 	for (uint64_t after_ms = 0; after_ms <= 600000; after_ms += 60000) {
@@ -280,7 +279,7 @@ static void an_attempt_without_end_counts_anew(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-// Reasons of requests and of connections have numbers of their own, the last ones too.
+// Reasons of requests and of connections have separate numbers, up to the last ones.
 static void connections_are_apart_from_requests(void **state)
 {
 	struct turn_event e = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every reason to refuse a request, provoked once by what the RFCs say: the code on the wire, the
-// counter, and the event.
+// Every reason to refuse a request, caused once in the way that the RFCs describe: the code on the
+// wire, the counter, and the event.
 #include <netinet/in.h>
 
 #include "addr_text.h"
@@ -24,13 +24,13 @@ bool __wrap_stun_hmac_sha256(struct stun_crypto *crypto, const void *key, size_t
 	return !hmac_fails && __real_stun_hmac_sha256(crypto, key, key_len, data, len, out);
 }
 
-// Opens a shard by what the configuration is now.
+// Opens a shard with the current configuration.
 static void open(void)
 {
 	fixture_open(&f, &c, 1);
 }
 
-// The same, with an allocation of Ivan's.
+// Opens a shard with an allocation of Ivan's.
 static void open_ivan(void)
 {
 	open();
@@ -43,7 +43,7 @@ static void begin_allocate(uint8_t protocol)
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)protocol << 24);
 }
 
-// --- who asks ------------------------------------------------------------------------------------
+// --- authentication ------------------------------------------------------------------------------
 
 static void challenge(void)
 {
@@ -67,7 +67,7 @@ static void nonce_foreign(void)
 	fixture_allocate(&f, &ivan, 4);
 }
 
-// RFC 8489 9.2.4: integrity, and no REALM and NONCE.
+// RFC 8489 9.2.4: integrity without REALM and NONCE.
 static void incomplete(void)
 {
 	static const uint8_t mac[20];
@@ -106,7 +106,7 @@ static void name_long(void)
 
 static void realm(void)
 {
-	c.realm = (char *)"another.test"; // clients of the fixture have turn.test
+	c.realm = (char *)"another.test"; // clients of the fixture use turn.test
 	open();
 	fixture_allocate(&f, &ivan, 4);
 }
@@ -164,7 +164,7 @@ static void attribute(void)
 {
 	open();
 	begin_allocate(IPPROTO_UDP);
-	f.message[f.w.len] = 0x7f; // comprehension-required and nobody's
+	f.message[f.w.len] = 0x7f; // comprehension-required and unassigned
 	f.message[f.w.len + 1] = 1;
 	f.message[f.w.len + 2] = f.message[f.w.len + 3] = 0;
 	f.w.len += 4;
@@ -226,7 +226,7 @@ static void transport(void)
 	fixture_ask(&f, &ivan);
 }
 
-// RFC 6062: relay.tcp, and a listener of TCP.
+// RFC 6062: relay.tcp, and a TCP listener.
 static void open_tcp(void)
 {
 	static struct turn_listener listeners[2];
@@ -304,7 +304,7 @@ static void alternate_datagrams(void)
 	sent_to("203.0.113.9", TURN_ALTERNATES_DATAGRAMS);
 }
 
-// None of the client's family
+// No alternate has the client's family
 static void draining(void)
 {
 	sent_to("2001:db8::9", TURN_ALTERNATES_DRAIN);
@@ -455,7 +455,8 @@ static void channel_clash(void)
 	bind_two(0x4000, "10.99.0.8");
 }
 
-// The peer is a relay of the box, named by its own address first and then by its external one.
+// The peer is a relay address of the server, first named in its own form and then in the external
+// one.
 static void channel_form(void)
 {
 	static struct turn_local local[2];
@@ -477,7 +478,7 @@ static void shared_peer(void)
 	fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000);
 }
 
-// Two shared ports, and Ivan on both: he may have a peer on half of them.
+// Two shared ports, with allocations of Ivan on both: half of them may have one peer.
 static void shared_share(void)
 {
 	struct fixture_client too = fixture_client("198.51.100.9", 5000);
@@ -507,9 +508,9 @@ static const struct refusal {
 	enum turn_refusal refusal;
 	void (*provoke)(void);
 	uint16_t method, code;
-	const char *name; // that the event has
+	const char *name; // name in the event
 	bool proved;
-	const char *peer; // that the event has
+	const char *peer; // peer in the event
 	uint16_t port;
 } refusals[] = {
 	{TURN_REFUSED_CHALLENGE, challenge, STUN_ALLOCATE, 401, QUIET},
@@ -578,7 +579,7 @@ static const struct refusal {
 	{TURN_REFUSED_INTERNAL, internal, STUN_ALLOCATE, 0, "", false},
 };
 #define NB (sizeof(refusals) / sizeof(refusals[0]))
-#define OF_TOKENS(refusal) ((refusal)-TURN_REFUSED_ACCESS_KEY < 7) // test_oauth has these
+#define OF_TOKENS(refusal) ((refusal)-TURN_REFUSED_ACCESS_KEY < 7) // test_oauth tests these
 
 static void check_event(const struct refusal *r)
 {
@@ -637,7 +638,7 @@ static void every_reason_is_counted_and_told(void **state)
 	}
 }
 
-// The list above has them all, and the table says of each what is to be known.
+// The list above is complete, and the table has the text for each reason.
 static void every_reason_has_a_test_and_a_text(void **state)
 {
 	assert_int_equal(NB, TURN_REFUSAL_END - 1 - 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random files, half of them damaged: two that are alike have no difference, what differs does so
-// both ways, and who has taken over a file says the same as the file.
+// Random files, half of them damaged: equal files have no differences, differences are found in
+// both directions, and after a merge the running configuration equals the file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static struct test_rand rnd;
 
-// Lines of a file, each in some ways; those of one list may come in any order.
+// Lines of a file, each in several forms; the lines of one list may come in any order.
 static const char *const sections[][5] = {
 	{"workers: {count: 1}\n", "workers: {count: 1, idle: busy}\n",
 		"workers: {count: 1, idle: saving}\n", "workers: {count: 2}\n"},
@@ -100,7 +100,7 @@ static void make(char text[LEN])
 		strcat(text, one_of(sections[i], 5));
 }
 
-// Most damage makes a file that is refused; some makes another one.
+// Most damage causes an error; some makes a different valid file.
 static void damage(char *text)
 {
 	static const char bytes[] = "0123456789:/.-, {}[]'\"\n#aez~";
@@ -125,7 +125,7 @@ static void count_cold(void *ctx, const struct conf_change *c)
 	assert_false(c->before != NULL && c->after != NULL && strcmp(c->before, c->after) == 0);
 }
 
-// Has a take over b.
+// Merges b into a.
 static void take_over(struct conf *a, struct conf *b, const char *text_a, const char *text_b)
 {
 	struct conf *merged = conf_merge(a, b), *again_a, *again_b;

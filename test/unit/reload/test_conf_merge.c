@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running configuration takes of a file that was read again, and that it then says the same
-// as that file.
+// The keys that a running configuration adopts from a reloaded file, after which it equals that
+// file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,8 @@ static void count_cold(void *ctx, const struct conf_change *c)
 	nb_cold += !c->hot;
 }
 
-// Loads running_text as the running configuration, and has it take text. Returns how many keys
-// differed.
+// Loads running_text as the running configuration, and merges text into it. Returns the number of
+// differing keys.
 static unsigned int adopt(struct conf **running, const char *text)
 {
 	struct conf *fresh, *merged;
@@ -101,7 +101,7 @@ static void numbers_are_taken(void **state)
 	free(f);
 }
 
-// Ports and listeners keep their numbers, whatever order the other file has them in.
+// Ports and listeners keep their numbers, in whatever order the new file lists them.
 static void the_order_of_entries_means_nothing(void **state)
 {
 	static const char reordered[] =
@@ -146,8 +146,8 @@ static void the_order_of_entries_means_nothing(void **state)
 #define TLS "  - {transport: tls, address: 192.0.2.7, port: 443"
 #define DTLS "  - {transport: dtls, address: all, port: 5349"
 
-// Each listener has what its entry says in the new file, wherever that stands there, and each file
-// frees its own.
+// Each listener gets the settings of its entry in the new file, at whatever position, and each
+// configuration frees its own.
 static void identities_go_with_their_listeners(void **state)
 {
 	static const char reordered[] =
@@ -178,7 +178,7 @@ static void identities_go_with_their_listeners(void **state)
 	conf_free(r);
 }
 
-// What the network has given stays, also where the file names no gateway any more.
+// Addresses from the network stay, even if the file no longer names a gateway.
 static void addresses_of_the_network_stay(void **state)
 {
 	static const char text[] =

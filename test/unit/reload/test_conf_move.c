@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Other addresses in the place of those that the network has given.
+// Other addresses replace those from the network.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static struct conf_learned make_learned(
 	return l;
 }
 
-// What the network has given at the start.
+// The addresses that the network gave at the start.
 static struct conf *running(void)
 {
 	const struct conf_learned l[] = {make_learned(0, 0, "10.1.0.7", "10.1.0.254"),
@@ -81,14 +81,14 @@ static void it_stands_wherever_the_old_one_stood(void **state)
 	assert_addr(&c->turn.relay[0], "10.7.0.7");
 	assert_addr(&c->turn.relay[1], "2001:db8:2::8");
 	assert_addr(&c->turn.local[0].subnet.addr, "10.7.0.0");
-	// a file that is read again gets what is in use now, and says nothing new
+	// a reloaded file gets the addresses in use now, and reports no change
 	again = conf_load_again(c, NULL);
 	assert_non_null(again);
 	assert_int_equal(conf_changes(c, again, NULL, NULL), 0);
 	assert_addr(&again->turn.relay[1], "2001:db8:2::8");
 	assert_addr(&again->ports[0].gateways[1], "fe80::2");
 	conf_free(again);
-	// and another one after that
+	// and again with another one
 	move(c, &back, 1);
 	assert_addr(&c->turn.relay[0], "10.1.0.7");
 	conf_free(c);
@@ -117,7 +117,7 @@ static void a_router_alone_may_be_another(void **state)
 	conf_free(c);
 }
 
-// As when two lines are plugged in the other way round.
+// As if two cables were swapped.
 static void two_ports_may_change_places(void **state)
 {
 	const struct conf_learned l[] = {

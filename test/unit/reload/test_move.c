@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network gives the box another IPv6 address while workers relay: what is on the old one ends,
-// the new one is in use at once, and media over IPv4 does not notice.
+// The network gives the server another IPv6 address while workers relay: allocations on the old one
+// end, the new one is used at once, and media over IPv4 is not affected.
 #include <stdlib.h>
 
 #include "conf_changes.h"
@@ -9,12 +9,12 @@
 #include "turn_event.h"
 
 #define CHANNEL 0x4000
-#define V6 1 // address, listener and relay address
+#define V6 1 // index of the address, listener and relay address
 #define MOVES 20
 
 static void keep_events(struct dp_world *w)
 {
-	w->conf.events = 64; // that nobody takes while one moves
+	w->conf.events = 64; // which are not read while the address moves
 }
 
 static const struct world_setup setups[] = {
@@ -25,7 +25,7 @@ static const struct world_setup setups[] = {
 
 static struct dp_world world;
 
-// Puts an address in use, as conf_moved_adopt does: the world's arrays are its own.
+// Adopts an address as conf_moved_adopt does: the world has its own arrays.
 static void adopt(const struct addr *new)
 {
 	world.addresses[V6].addr = *new;
@@ -34,7 +34,7 @@ static void adopt(const struct addr *new)
 	world.locals[V6].addr = *new;
 }
 
-// Media over IPv4 in each step; returns how many steps there were.
+// Relays media over IPv4 in each step. Returns the number of steps.
 static unsigned int move(const char *new_addr, struct world_client *c, const struct endpoint *peer)
 {
 	const struct conf_learned l = {
@@ -56,7 +56,7 @@ static unsigned int move(const char *new_addr, struct world_client *c, const str
 		sent++;
 		assert_true(sent < 1000);
 	}
-	world_wait(&world, 20); // every line has found its way anew
+	world_wait(&world, 20); // every line has been looked up again
 	while (world_take(&world, peer, &d))
 		got++;
 	assert_int_equal(got, sent);
@@ -96,7 +96,7 @@ static void only_what_is_there_ends(void **state)
 		client6(&six, (uint16_t)(43000 + i), before);
 		assert_int_equal(client_allocate(&world, &six, 4), 0);
 		move(now, &v4, &peer);
-		// both are gone, and one is no client at the new address either
+		// both have ended, and at the new address neither is a client
 		assert_int_equal(client_bind(&world, &mixed, CHANNEL, &peer6), 437);
 		client6(&six, (uint16_t)(43000 + i), now);
 		assert_int_equal(client_bind(&world, &six, CHANNEL, &peer), 437);
@@ -110,7 +110,7 @@ static void only_what_is_there_ends(void **state)
 	world_close(&world);
 }
 
-// A process that stops in the middle gives all back.
+// A process that stops in the middle frees everything.
 static void it_may_be_cut_short(void **state)
 {
 	const struct conf_learned l = {

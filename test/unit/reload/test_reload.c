@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A policy that takes the place of another while workers relay: nothing is lost, everybody is
-// judged by one policy at a time, and the old one is freed when nobody can read it.
+// A policy replaces another while workers relay: nothing is lost, each request is judged by one
+// policy, and the old one is freed when no thread can read it.
 #include <errno.h>
 
 #include "clients/relay_tcp.h"
@@ -29,8 +29,8 @@ static void begin(const struct turn_config *t, bool lower)
 	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), 0);
 }
 
-// Runs rounds until the reload has ended; returns how many allocations it has ended. Each end
-// leaves an event, which somebody has to take.
+// Runs rounds until the reload has ended. Returns the number of allocations that it ended. Each end
+// leaves an event, which must be taken.
 static unsigned int finish(void)
 {
 	static struct turn_event events[64];
@@ -48,8 +48,7 @@ static unsigned int finish(void)
 	return 0;
 }
 
-// Datagrams are on their way at each step of each reload; every other one makes a user or takes it
-// away.
+// Datagrams are in transit at each step of each reload; every other reload adds or removes a user.
 static void nothing_is_lost(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -84,7 +83,7 @@ static void nothing_is_lost(void **state)
 	world_close(&world);
 }
 
-// Every worker ends its own of whoever has a peer that is denied now, within a second of rounds.
+// Every worker ends its allocations with a peer that is denied now, within a second of rounds.
 static void who_is_denied_ends(void **state)
 {
 	const struct endpoint good = world_endpoint("10.99.0.30", 7000);
@@ -126,9 +125,9 @@ static void reload_denying(const struct endpoint *peer, struct prefix *deny)
 	begin(&t, false);
 }
 
-// A stream thread is asked for a peer (RFC 6062) whom a worker may have granted by the old rules or
-// by those that come: it denies him only if both do. Once all workers have the new rules they alone
-// hold.
+// A stream thread asks about a peer (RFC 6062) that a worker may have allowed by the old rules or
+// by the new ones: it is denied only if both deny it. Once all workers have the new rules only
+// these apply.
 static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
 {
 	const struct endpoint was_denied = world_endpoint("10.99.0.30", 7000);
@@ -143,7 +142,7 @@ static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
 	assert_true(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
 	reload_denying(&is_denied, &deny[1]);
 	assert_false(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
-	for (unsigned int i = 0; i < 3; i++) { // workers are asked, they answer, and nobody looks
+	for (unsigned int i = 0; i < 3; i++) { // workers answer, and the reload is not ticked
 		if (i == 0)
 			assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
 		else
@@ -158,8 +157,8 @@ static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
 	world_close(&world);
 }
 
-// A user who has too many keeps as many as he may have now, neither more nor fewer, wherever they
-// are.
+// A user above a lowered limit keeps exactly the new number of allocations, on whichever workers
+// they are.
 static void a_lower_quota_ends_so_many(void **state)
 {
 	struct world_client c[40];
@@ -185,7 +184,7 @@ static void a_lower_quota_ends_so_many(void **state)
 	world_close(&world);
 }
 
-// A policy that cannot be made changes nothing; nor does the end of the process half way.
+// A policy that cannot be made changes nothing; nor does a process that ends in the middle.
 static void what_does_not_end_does_no_harm(void **state)
 {
 	struct turn_user twice[2];
@@ -210,10 +209,11 @@ static void what_does_not_end_does_no_harm(void **state)
 	assert_int_equal(dp_reload_begin(world.dp, &world.conf, false, error, sizeof(error)), -1);
 	assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	world_close(&world); // one worker has the new policy, none of the others, and nobody leaks
+	world_close(&world); // one worker has the new policy and the others do not: nothing leaks
 }
 
-// Places of allocations on shared ports are made at the start, and are not less for a lower limit.
+// Places of allocations on shared ports are allocated at the start, and a lower limit does not
+// reduce them.
 static void shared_ports_have_so_many_places(void **state)
 {
 	struct conf c;
@@ -234,15 +234,15 @@ static void shared_ports_have_so_many_places(void **state)
 
 // --- how long it takes ---------------------------------------------------------------------------
 
-#define CROWD 8000 // what it takes grows with them
-#define CROWD_MS (CROWD / 100) // a hundred thousand: a second
+#define CROWD 8000 // the time grows with it
+#define CROWD_MS (CROWD / 100) // 100,000 in a second
 
 static void wide(struct dp_world *w)
 {
 	w->conf.events = 1024;
 }
 
-// A millisecond of a worker that is full of datagrams, of none of our clients.
+// A millisecond of a worker that is full of datagrams from strangers.
 static void full_millisecond(struct worker *w, const struct endpoint *dst)
 {
 	const struct endpoint src = world_endpoint("10.99.0.21", 5000);
@@ -255,7 +255,7 @@ static void full_millisecond(struct worker *w, const struct endpoint *dst)
 	world.ms++;
 }
 
-// Management looks every 2 ms, at the reload and at events.
+// Management runs every 2 ms, for the reload and for events.
 static unsigned int reload_ms(const struct turn_config *t, bool lower, const struct endpoint *dst)
 {
 	static struct turn_event events[64];
@@ -274,7 +274,7 @@ static unsigned int reload_ms(const struct turn_config *t, bool lower, const str
 	return (unsigned int)ended;
 }
 
-// Many allocations with three permissions each; the client is the last of them.
+// Many allocations with three permissions each; *c is the last client.
 static void crowd(struct world_client *c)
 {
 	static const char *const peer[] = {"10.99.0.30", "10.99.0.31", "10.99.0.32"};
@@ -293,8 +293,8 @@ static void crowd(struct world_client *c)
 	}
 }
 
-// A worker that does not keep up has all of them ended within a second for each hundred thousand,
-// and with quotas that are judged one worker after the other no later.
+// A worker that is overloaded ends all of them within a second for each hundred thousand, and no
+// later with quotas, which are judged one worker after another.
 static void a_full_worker_ends_a_crowd_in_time(void **state)
 {
 	static const struct world_setup one = {

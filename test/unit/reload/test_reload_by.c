@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has asked for a reload: each one is told with its own asker, also where the next one is asked
-// for while it is under way.
+// The source of a reload: each reload is reported with its own source, even if the next one is
+// requested meanwhile.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,9 +24,10 @@ static char told[8][160];
 static unsigned int nb_told;
 static struct mgmt_reload *reload;
 static struct conf *running;
-static bool asks; // somebody does, as soon as a lock is given back
+static bool asks; // request another reload when a lock is released
 
-// Keeps what reloads say at their ends. Any thread logs; those lines come from the test's own.
+// Keeps the messages of finished reloads. Any thread may log; these lines come from the test's own
+// thread.
 void __wrap_mgmt_log(enum conf_area area, int level, const char *fmt, ...);
 void __wrap_mgmt_log(enum conf_area area, int level, const char *fmt, ...)
 {
@@ -56,7 +57,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 static int setup(void **state)
 {
 	struct conf_report quiet = {0};
-	struct own_parts nothing = {0}; // a refused file reaches no part
+	struct own_parts nothing = {0}; // a refused file changes no part
 
 	conf_file_open(state);
 	nb_told = 0;
@@ -76,7 +77,7 @@ static int teardown(void **state)
 	return conf_file_close(state);
 }
 
-// Goes on until nothing is under way; then both have been told.
+// Continues until no reload is in progress; then both have been reported.
 static void assert_both(void)
 {
 	struct mgmt_reload_state now = {.asked = 1};
@@ -102,7 +103,8 @@ static void test_each_by_its_own(void **state)
 	assert_both();
 }
 
-// One that is asked for while another begins is another one: that one may not do what was asked.
+// A reload requested while another begins is a separate one: the running one may not include the
+// change.
 static void test_as_it_begins(void **state)
 {
 	mgmt_reload_ask(reload, "the first", false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files of TLS a server that is another user now may no longer read.
+// TLS files that a server which now runs as another user can no longer read.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 static char certificate[64], key[64];
 
-// What a process says that has become nobody: 0 nothing, 1 the certificate, 2 the key.
+// Result for a process that has become nobody: 0 no file, 1 the certificate, 2 the key.
 static int told_to_nobody(const struct stream_identities *all)
 {
 	const pid_t child = fork();
@@ -51,7 +51,7 @@ static void what_root_alone_reads_is_found(void **state)
 	assert_int_equal(told_to_nobody(&all), 2);
 	chmod(key, 0644);
 	assert_int_equal(told_to_nobody(&all), 0);
-	// what is not there is another error, which the reload tells
+	// a missing file is another error, which the reload reports
 	unlink(key);
 	assert_int_equal(told_to_nobody(&all), 0);
 	chmod(conf_dir, 0700);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What else of a configuration changes while workers relay: limits of answers, DSCP, the idle mode,
-// routes, external addresses. Nothing is lost meanwhile.
+// Further keys that change while workers relay: limits of answers, DSCP, the idle mode, routes,
+// external addresses. Nothing is lost meanwhile.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct conf_route route;
 static struct world_client client;
 static const char far_away[] = "9.9.9.9";
 
-// Port side leads to 9.9.9.0/24, by one router, and the box has external addresses.
+// Port side leads to 9.9.9.0/24, through one router, and the server has external addresses.
 static void lead(struct dp_world *w)
 {
 	route.via = world_endpoint("10.98.0.254", 0).addr;
@@ -47,7 +47,7 @@ static const struct world_setup plain[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true},
 };
 
-static int no_number; // why a realm gets none
+static int no_number; // error for a realm that gets no number
 
 int __real_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
 	const struct turn_config *before, const struct turn_quota *q);
@@ -81,7 +81,7 @@ static void reload(const struct conf *c)
 	finish();
 }
 
-// A client with a channel to a peer far away, over whom it has sent already.
+// A client with a channel to a distant peer, on which it has sent already.
 static void open_client(const struct world_setup *s, const struct endpoint *peer)
 {
 	struct world_datagram got;
@@ -96,7 +96,7 @@ static void open_client(const struct world_setup *s, const struct endpoint *peer
 	assert_int_equal(got.port, SIDE);
 }
 
-// Sends a datagram with this traffic class from the client, and returns the one that arrives.
+// Sends a datagram with this traffic class from the client. Returns the one that arrives.
 static struct world_datagram relayed(const struct endpoint *peer, uint8_t tos)
 {
 	struct world_datagram d = {.src = client.endpoint,
@@ -112,7 +112,7 @@ static struct world_datagram relayed(const struct endpoint *peer, uint8_t tos)
 	return got;
 }
 
-// A configuration with other routes of port side, which is the caller's to free (turn.routes).
+// A configuration with other routes of port side. The caller frees its turn.routes.
 static struct conf with_routes(struct conf_port ports[2], struct conf_route *r)
 {
 	struct conf c = world.conf;
@@ -125,14 +125,14 @@ static struct conf with_routes(struct conf_port ports[2], struct conf_route *r)
 	return c;
 }
 
-// The ways to the peer far away: another router of port side, the gateway of port wan, the first
+// The routes to the distant peer: another router of port side, the gateway of port wan, the first
 // router.
 static const struct router_choice {
 	const char *via;
 	bool by_side;
 } ways[] = {{"10.98.0.253", true}, {"10.99.0.254", false}, {"10.98.0.254", true}};
 
-// Whatever way the datagrams go that are on it while the routes change, they arrive.
+// Datagrams in transit while the routes change arrive on whichever route.
 static void live_allocations_follow_changed_routes(void **state)
 {
 	const struct endpoint peer = world_endpoint(far_away, 7000);
@@ -154,7 +154,7 @@ static void live_allocations_follow_changed_routes(void **state)
 			dp_reload_step(world.dp);
 			world_round(&world);
 		}
-		world_wait(&world, 20); // every line has found its way anew
+		world_wait(&world, 20); // every line has been looked up again
 		while (world_take(&world, &peer, &got))
 			arrived++;
 		got = relayed(&peer, 0);
@@ -167,7 +167,8 @@ static void live_allocations_follow_changed_routes(void **state)
 	world_close(&world);
 }
 
-// A peer that no route leads to any more is a named drop, and a permission for another 403.
+// Datagrams to a peer that has lost its route are dropped for a named reason, and another
+// permission gets 403.
 static void without_a_route_there_is_no_way(void **state)
 {
 	const struct endpoint peer = world_endpoint(far_away, 7000);
@@ -194,7 +195,7 @@ static void without_a_route_there_is_no_way(void **state)
 	world_close(&world);
 }
 
-// The new external address is told from then on; who was told the old one goes on.
+// Clients get the new external address from then on; those with the old one continue.
 static void another_external_address_is_told(void **state)
 {
 	const struct endpoint peer = world_endpoint(far_away, 7000);
@@ -226,7 +227,7 @@ static void another_external_address_is_told(void **state)
 
 // --- the first external address and the last -----------------------------------------------------
 
-// A configuration whose first address is known to others by this one; NULL: by itself.
+// A configuration whose first address has this external address; NULL: no external address.
 static void reload_translated(const char *external)
 {
 	struct conf_address addresses[2 + 2 * WORLD_RELAYS];
@@ -245,7 +246,7 @@ static void reload_translated(const char *external)
 	reload(&c);
 }
 
-// By a channel of one client, to a peer and back.
+// On a channel of one client, to a peer and back.
 static void both_ways(struct world_client *sender, uint16_t number, const struct endpoint *peer)
 {
 	struct world_datagram got;
@@ -254,7 +255,7 @@ static void both_ways(struct world_client *sender, uint16_t number, const struct
 	client_channel_data(&world, sender, number, "ping", 4);
 	world_run(&world);
 	assert_true(world_take(&world, peer, &got));
-	relay = got.src; // the own address, whatever the client was told
+	relay = got.src; // the own address, whatever the client got
 	assert_true(addr_eq(&relay.addr, &world.addresses[0].addr));
 	world_send_bytes(&world, peer, &relay, "pong", 4);
 	world_run(&world);
@@ -262,7 +263,8 @@ static void both_ways(struct world_client *sender, uint16_t number, const struct
 	assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
 }
 
-// By a channel of one client to the relayed address of another, in whatever form it has named that.
+// On a channel of one client to the relayed transport address of another, in whichever form it has
+// named it.
 static void across(
 	struct world_client *sender, uint16_t number, const struct world_client *receiver)
 {
@@ -273,8 +275,8 @@ static void across(
 	assert_true(world_take(&world, &receiver->endpoint, &got));
 }
 
-// Channels from before and from after relay all the time, and of a peer that has two forms for the
-// time being each client is held to the one that it has named.
+// Old and new channels relay all the time. While a peer has two forms, each client can only use the
+// one that it has named.
 static void external_addresses_come_and_go(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.200", 7000),
@@ -303,7 +305,7 @@ static void external_addresses_come_and_go(void **state)
 	assert_true(addr_eq(&c[2].relay.addr, &public));
 	assert_int_equal(client_bind(&world, &c[2], CHANNEL, &late), 0);
 	both_ways(&c[2], CHANNEL, &late);
-	// by the name of before it goes on, by the other it is one too many
+	// it continues with the old name; with the other one it would be a second channel
 	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &local), 0);
 	assert_int_equal(
 		client_bind(&world, &c[0], CHANNEL + 3, &(struct endpoint){public, local.port}),
@@ -323,8 +325,8 @@ static void external_addresses_come_and_go(void **state)
 	world_close(&world);
 }
 
-// The DSCP of a listener, set, changed and taken away while datagrams are on their way: each has
-// one of the two, ECN stays, and none is lost.
+// The DSCP of a listener is set, changed and removed while datagrams are in transit: each has one
+// of the two, ECN stays, and none is lost.
 static void marks_change_between_two_datagrams(void **state)
 {
 	const struct endpoint peer = world_endpoint(far_away, 7000);
@@ -354,7 +356,7 @@ static void marks_change_between_two_datagrams(void **state)
 	world_close(&world);
 }
 
-// Each number reaches the workers, as a part of it where they divide it.
+// Each number reaches the workers, as a share of it where they divide it.
 static void numbers_reach_the_workers(void **state)
 {
 	const struct world_setup *s = *state;
@@ -395,7 +397,7 @@ static void numbers_reach_the_workers(void **state)
 	world_close(&world);
 }
 
-// A realm that cannot have a number is what is told, and nothing changes.
+// A realm without a free number is reported, and nothing changes.
 static void a_realm_without_a_number_is_told(void **state)
 {
 	static const struct {

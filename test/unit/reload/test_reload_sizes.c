@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reload of a large file takes, and how little of it the management lcore: it may never be
-// away for long. Times are those of threads on a CPU, which other work on the machine leaves alone.
+// The time of a reload of a large file, and of the management lcore's part: it may never be busy
+// for long. Times are CPU time of threads, which other work on the machine does not change.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 #else
 #define SLOW 1
 #endif
-#define AWAY_US (20000 * SLOW) // 50 ms are allowed; this is without what else has the CPU meanwhile
+#define AWAY_US (20000 * SLOW) // 50 ms are allowed; this excludes preemption
 #define ALL_MS (3000 * SLOW)
 
 static const char base[] =
@@ -41,7 +41,7 @@ static const char base[] =
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static struct mgmt_reload *reload;
 static struct conf *running;
-static struct turn_policy *policy, *left; // in use, and to be freed
+static struct turn_policy *policy, *left; // in use, and waiting to be freed
 static pthread_t lcore;
 
 static uint64_t cpu_us(clockid_t clock)
@@ -120,7 +120,7 @@ static void write_prefixes(FILE *f, FILE *list, unsigned int n, bool changed)
 		fprintf(list, "%u.%u.%u.0/25\n", 20 + i / 65536, i / 256 % 256, i % 256);
 }
 
-// All of them are others after the reload.
+// All users differ after the reload.
 static void write_users(FILE *f, FILE *list, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n  - name: other.test\n    users:\n");
@@ -154,9 +154,9 @@ static void put(writer more, unsigned int n, bool changed)
 	free(list);
 }
 
-// --- what is measured ----------------------------------------------------------------------------
+// --- measurement ---------------------------------------------------------------------------------
 
-// Reloads once; returns the CPU time of the longest tick, and of all threads to *all_us.
+// Reloads once. Returns the CPU time of the longest tick, and sets *all_us to that of all threads.
 static uint64_t longest_tick(uint64_t *all_us)
 {
 	const struct timespec pause = {.tv_nsec = 500000};
@@ -251,7 +251,7 @@ static void realms(void **state)
 	assert_bounded("realms", write_realms, 128);
 }
 
-// Who reads what is in use does not make the management lcore wait.
+// The management lcore does not wait for a reader of the old state.
 static void a_reader_is_waited_for_elsewhere(void **state)
 {
 	struct mgmt_reload_state s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls go on over the death of the process: what clients and peers see of it (RFC 8656 7 to 12).
+// Calls continue after the death of the process: the view of clients and peers (RFC 8656 7 to 12).
 #include "restart_world.h"
 #include "shard_rows.h"
 
@@ -43,7 +43,7 @@ static struct turn_info row(void)
 	return info;
 }
 
-// --- what lives on -------------------------------------------------------------------------------
+// --- surviving allocations -----------------------------------------------------------------------
 
 static void test_allocation(void **state)
 {
@@ -67,7 +67,8 @@ static void test_allocation(void **state)
 	assert_int_equal(fixture_stats(f()).allocations_total, 0);
 }
 
-// The nonce is still good, and who made the allocation may go on with it: nobody else may.
+// The nonce is still valid. The creator of the allocation may continue with it, and no other client
+// may.
 static void test_requests(void **state)
 {
 	struct fixture_client eve = ivan;
@@ -85,7 +86,7 @@ static void test_requests(void **state)
 	assert_int_equal(fixture_allocate(f(), &ivan, 4), 0);
 }
 
-// RFC 8489 6.3.1: an Allocate that is sent again gets the same answer.
+// RFC 8489 6.3.1: a retransmitted Allocate gets an equal answer.
 static void test_again(void **state)
 {
 	struct fixture_client c = fixture_client("198.51.100.8", 5001);
@@ -118,7 +119,7 @@ static void test_rest_user(void **state)
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 2);
 	assert_int_equal(fixture_refresh(restart_at(&r, &bob), &bob, 600), 0);
-	config.nb_secrets = 0; // nobody has REST credentials any longer
+	config.nb_secrets = 0; // no REST credentials are valid any longer
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 1);
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_USER], 1);
@@ -158,8 +159,8 @@ static void test_media(void **state)
 	assert_int_equal(fixture_bind(f(), &ivan, CHANNEL + 1, "10.98.0.1", 7000), 400);
 }
 
-// RFC 8656 9: a permission lasts 300 s, 12: a channel 600 s, and so does the permission that it has
-// made, from when it was last refreshed.
+// RFC 8656 9: a permission lasts 300 s; 12: a channel lasts 600 s, and so does the permission that
+// it has made, from the last refresh on.
 static void test_times(void **state)
 {
 	assert_int_equal(fixture_refresh(f(), &ivan, 3600), 0);
@@ -184,11 +185,11 @@ static void test_times(void **state)
 	assert_int_equal(row().expires_s, 3600 - 600);
 }
 
-// An allocation that has ended, and what it had, does not come back with a later one of its slot.
+// An ended allocation and its objects do not come back with a later one in its slot.
 static void test_ended(void **state)
 {
 	restart_close(&r);
-	config.port_hi = config.port_lo; // there is one port
+	config.port_hi = config.port_lo; // there is a single port
 	restart_open(&r, &config, 4);
 	ivan.nonce_len = 0;
 	assert_int_equal(fixture_allocate(f(), &ivan, 4), 0);
@@ -228,7 +229,7 @@ static unsigned int take_up(struct fixture_client *c, const uint8_t token[8])
 	return fixture_ask(f(), c);
 }
 
-// RFC 8656 7.2: the other port of a pair is kept for whoever has its token.
+// RFC 8656 7.2: the other port of a pair is kept for the holder of its token.
 static void test_reservation(void **state)
 {
 	const struct fixture_client first = pair();
@@ -257,14 +258,14 @@ static void test_reservation_lapses(void **state)
 	assert_int_equal(r.adopted.reservations, 1);
 	restart_advance(&r, 1);
 	assert_int_equal(take_up(&second, first.token), 508);
-	restart_advance(&r, 16); // the timer may lag so much
+	restart_advance(&r, 16); // the timer may lag this much
 	fixture_expire(f());
 	assert_int_equal(turn_quota_total(f()->quota), 2);
 }
 
 // --- ports, usage --------------------------------------------------------------------------------
 
-// RFC 8656 7.2 would have nobody get a port soon after its last owner.
+// RFC 8656 7.2: no client should get a port soon after its last owner.
 static void test_resting(void **state)
 {
 	struct fixture_client eve = fixture_eve("198.51.100.30", 5005);
@@ -281,7 +282,8 @@ static void test_resting(void **state)
 	assert_int_equal(fixture_stats(f()).port_reused_early, 0);
 }
 
-// A port rests over several deaths, and when its allocation or reservation ended while none ran.
+// A port rests across several deaths, even if its allocation or reservation ended while no process
+// ran.
 static void test_resting_on(void **state)
 {
 	pair();
@@ -307,13 +309,13 @@ static void test_usage(void **state)
 	assert_int_equal(before.leg[TURN_FROM_CLIENT].datagrams, 200);
 	restart_again(&r, &config, 1000);
 	after = row().usage;
-	// what had not been spilled is lost: less than 64 datagrams
+	// counts that were not spilled are lost: less than 64 datagrams
 	assert_in_range(after.leg[TURN_FROM_CLIENT].datagrams, 200 - 63, 200);
 	assert_memory_equal(after.lost, before.lost, sizeof(after.lost));
 	assert_int_equal(fixture_stats(f()).sums.datagrams[TURN_FROM_CLIENT], 0);
 }
 
-// An orderly end that leaves all to the next process tells nobody that a call has ended.
+// An orderly shutdown that leaves the state to the next process reports no end of a call.
 static void test_keep(void **state)
 {
 	turn_shard_keep(f()->shard);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which blocks of bytes are taken for a state area, what becomes of damage within one, and that the
-// layout changes only knowingly.
+// Which bytes are accepted as a state area, the handling of damage in one, and that the layout
+// changes only deliberately.
 #include "restart_world.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void test_layout(void **state)
 			(unsigned long long)turn_state_digest());
 	assert_int_equal(TURN_STATE_LAYOUT, LAYOUT);
 	assert_int_equal(turn_state_digest(), DIGEST);
-	// no byte of a record is without a name, so that none is left to chance
+	// every byte of a record belongs to a field, so that none is undefined
 	for (unsigned int i = 1; i < nb; i++) {
 		const bool is_first = f[i].name[0] == 0;
 		const bool is_union = strcmp(f[i].name, "source") == 0;
@@ -67,7 +67,7 @@ static enum turn_state_refusal check(const void *mem, size_t size)
 	return turn_state_check(mem, size, r.boot_id);
 }
 
-// A copy of the area that ends where the block does, so that ASan finds what reads beyond it.
+// A copy of the area that ends where the block does, so that ASan detects reads beyond it.
 static uint8_t *copy(size_t size)
 {
 	uint8_t *mem = malloc(size > 0 ? size : 1);
@@ -152,12 +152,13 @@ static void test_refused(void **state)
 	assert_null(turn_state_loss_name(TURN_STATE_LOST_END));
 }
 
-// The check has every byte of the header and its tables that does not change while a process runs.
+// The check covers every byte of the header and its tables that does not change while a process
+// runs.
 static void test_header_bytes(void **state)
 {
 	uint8_t *mem = copy(r.size);
 	const size_t changing = (size_t)(field(mem, "offset") - mem);
-	const size_t tables = 320; // the header is so long
+	const size_t tables = 320; // length of the header
 	uint64_t parts_at;
 
 	memcpy(&parts_at, field(mem, "parts_at"), sizeof(parts_at));
@@ -171,8 +172,8 @@ static void test_header_bytes(void **state)
 	free(mem);
 }
 
-// One bit of one record, anywhere: that record is dropped and counted, with what belongs to it; all
-// others are taken up.
+// One bit of any record is flipped: that record is dropped and counted, with its dependent records;
+// all others are adopted.
 static void test_record_bits(void **state)
 {
 	struct test_rand rand = test_rand_start("state area");
@@ -205,7 +206,7 @@ static void test_record_bits(void **state)
 	}
 }
 
-// A record that is right, of a client that no datagram can come from.
+// A valid record of a client address that no datagram can have.
 static void test_port_zero(void **state)
 {
 	struct state_header *h = &r.area->header;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients come, bind channels, refresh and go at random, while the server is restarted again and
-// again with other numbers of workers. What each client has is compared with a list of what it was
-// granted, and redirects with the allocations that live away from home. TEST_SEED=n repeats a run.
+// Clients arrive, bind channels, refresh and leave at random, while the server is restarted
+// repeatedly with other numbers of workers. Each client's state is compared with a list of its
+// grants, and redirects are compared with the allocations that live away from home. TEST_SEED=n
+// repeats a run.
 #include "restart_world.h"
 
 #include <stdio.h>
@@ -10,11 +11,11 @@
 #define STEPS 30000
 #define LIFETIME_S 600
 #define PERMISSION_MS 300000 // RFC 8656 9
-#define CHANNEL_MS 600000 // RFC 8656 12, and of the permission that a ChannelBind makes
+#define CHANNEL_MS 600000 // RFC 8656 12, and the permission that a ChannelBind makes
 #define CHANNEL 0x4001
-#define SWEEP_MS 16 // sweeping lags so much at most: a tick of the timers
+#define SWEEP_MS 16 // greatest delay of a sweep: a tick of the timers
 
-// What a client was granted; times are of CLOCK_BOOTTIME.
+// Objects granted to a client; times are of CLOCK_BOOTTIME.
 struct granted {
 	uint64_t expires_ms, permission_ms, channel_ms;
 	struct endpoint relay;
@@ -62,8 +63,8 @@ static void refresh(unsigned int i)
 		granted[i].expires_ms = lifetime_s > 0 ? r.boot_ms + LIFETIME_S * 1000 : 0;
 }
 
-// Ends what the client has and asks for another one in a breath: both are on their way to the
-// worker that had it before its home is told of either.
+// Ends the client's allocation and asks for another one at once: both requests are on their way to
+// the old worker before the client's home hears of either.
 static void allocate_anew(unsigned int i)
 {
 	struct fixture *f = find_fixture(i);
@@ -89,7 +90,7 @@ static void permit(unsigned int i)
 		granted[i].permission_ms = r.boot_ms + PERMISSION_MS;
 }
 
-// A datagram each way, which has to pass as long as permission and channel last, and no longer.
+// A datagram in each direction, which must pass while permission and channel last, and no longer.
 static void relay(unsigned int i)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
@@ -128,7 +129,7 @@ static void restart(void)
 	taken_up += r.adopted.allocations;
 }
 
-// Whether some allocation has ended so lately that it need not have been swept.
+// True if some allocation has ended so recently that it may not have been swept.
 static bool is_just_over(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
@@ -137,7 +138,8 @@ static bool is_just_over(void)
 	return false;
 }
 
-// Each allocation that lives away from its client's home has a redirect there; nothing else has.
+// Each allocation that lives away from its client's home has a redirect there; there are no other
+// redirects.
 static void judge(void)
 {
 	uint64_t allocations = 0, redirects = 0, live = 0, away = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// State areas that somebody has changed at will, with the right checks or without: what is taken up
-// is only what requests could have made, and all of it goes again. Meant for ASan and UBSan, with
-// areas in blocks of exactly their size. STATE_FUZZ_ROUNDS makes a run longer.
+// State areas that were changed at random, with correct checks or without: only state that requests
+// could have made is adopted, and all of it is freed again. Intended for ASan and UBSan, with areas
+// in blocks of exactly their size. STATE_FUZZ_ROUNDS makes a run longer.
 #include "restart_world.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "turn_listing.h"
 
 #define ROUNDS 800
-#define COVERED_ROUNDS 6000 // a longer run must have lost for every reason that there is here
+#define COVERED_ROUNDS 6000 // a longer run must have seen every reason for a loss
 #define CLIENTS 24
 #define DAY_MS 86400000
 
@@ -107,7 +107,7 @@ static uint64_t edge(void)
 	return below(2) ? edges[below(sizeof(edges) / sizeof(edges[0]))] : test_rand(&rnd);
 }
 
-// Writes to a field of a record, or to any byte of it.
+// Overwrites a field of a record, or any byte of it.
 static void spoil(uint8_t *record, const char *kind)
 {
 	unsigned int nb, first, count = 0;
@@ -188,7 +188,7 @@ static void spoil_channel(uint64_t offset, uint32_t nb, uint64_t place, uint32_t
 			place | (uint32_t)(copy - a), random_time(copy->word));
 }
 
-// An index of the few that are in use, or any.
+// One of the few indexes in use, or any.
 static uint32_t index_of(uint32_t nb)
 {
 	const uint32_t most = below(4) ? 80 : nb;
@@ -215,7 +215,7 @@ static void spoil_records(void)
 	}
 }
 
-// Changes the header or a table, half of the time with the right check.
+// Changes the header or a table, in half of the cases with the correct check.
 static void spoil_header(void)
 {
 	struct state_header *h = header();
@@ -235,7 +235,7 @@ static void spoil_header(void)
 		h->check = state_header_check(h);
 }
 
-// --- judging -------------------------------------------------------------------------------------
+// --- checks ----------------------------------------------------------------------------------
 
 static void judge_allocation(const struct turn_shard *s, const struct turn_info *row)
 {
@@ -260,7 +260,7 @@ static void judge_allocation(const struct turn_shard *s, const struct turn_info 
 
 		assert_true(class == TURN_PEER_ALLOW || class == TURN_PEER_OWN);
 		assert_int_equal(addr_is_v4(&d.permission[i].peer), addr_is_v4(&row->relay.addr));
-		assert_in_range(d.permission[i].left_s, 0, 600); // a ChannelBind's
+		assert_in_range(d.permission[i].left_s, 0, 600); // that of a ChannelBind
 	}
 	for (unsigned int i = 0; i < d.nb_channels; i++) {
 		assert_in_range(d.channel[i].number, 0x4000, 0x4fff);
@@ -269,7 +269,7 @@ static void judge_allocation(const struct turn_shard *s, const struct turn_info 
 	}
 }
 
-// What every shard says of itself adds up, and no relayed transport address or client has two
+// The counters of every shard are consistent, and no relayed transport address or client has two
 // allocations.
 static void judge(void)
 {
@@ -306,7 +306,7 @@ static void judge(void)
 		}
 }
 
-// In a day all is gone.
+// After a day everything has ended.
 static void judge_end(void)
 {
 	uint64_t redirects = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ids of allocations over restarts: one that lives keeps its id, or is told under both. None is
-// given twice, whatever lies between.
+// Ids of allocations across restarts: a surviving allocation keeps its id, or is reported with
+// both. No id is given twice, whatever happens in between.
 #include "restart_world.h"
 #include "shard_rows.h"
 
@@ -24,7 +24,7 @@ static void allocate(struct fixture_client *c, uint16_t port)
 	assert_int_equal(restart_allocate(&r, c, 4), 0);
 }
 
-// The id of the client's allocation, as the worker that has it tells; 0 = there is none.
+// The id of the client's allocation, from the worker that has it; 0 = no allocation.
 static uint64_t id_of(const struct fixture_client *c)
 {
 	struct turn_info info[2 * CLIENTS];
@@ -48,7 +48,7 @@ static uint64_t moved(void)
 	return n;
 }
 
-// An event that tells of the client's allocation under both ids.
+// True if an event reports the client's allocation with both ids.
 static bool is_told(const struct fixture_client *c, uint64_t was, uint64_t id)
 {
 	for (unsigned int w = 0; w < r.nb; w++)
@@ -94,8 +94,8 @@ static void test_lives_on(void **state)
 	restart_close(&r);
 }
 
-// Clients come and go on a few ports, over processes with and without a rest of these, and with
-// other numbers of workers.
+// Clients come and go on a few ports, across processes that adopt the state or not, and with other
+// numbers of workers.
 static void test_never_twice(void **state)
 {
 	static const unsigned int nb[] = {1, 1, 2, 2, 1, 3, 1, 2};
@@ -113,17 +113,17 @@ static void test_never_twice(void **state)
 
 			*c = fixture_client("198.51.100.1", (uint16_t)(5000 + n));
 			if (restart_allocate(&r, c, 4) != 0)
-				continue; // no port is left
+				continue; // no port is free
 			given[n] = id_of(c);
 			for (unsigned int j = 0; j < n; j++)
 				assert_int_not_equal(given[n], given[j]);
 			n++;
 			if (i % 2)
-				continue; // it lives on
+				continue; // it survives
 			assert_int_equal(fixture_refresh(restart_at(&r, c), c, 0), 0);
 			restart_notes(&r);
 		}
-		// half of what lives ends behind the back of the next process
+		// half of the live ones end while no process runs
 		restart_advance(&r, k % 2 ? 700000 : 0);
 		for (unsigned int w = 0; w < r.nb; w++)
 			fixture_expire(&r.worker[w]);

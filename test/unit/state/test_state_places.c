@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state area is taken up into another configuration: other numbers of workers, listeners, relay
-// addresses, users, limits. What has no place is counted by reason and told. Nothing comes in that
-// a request could not have made.
+// A state area is adopted by another configuration: other numbers of workers, listeners, relay
+// addresses, users, limits. Records without a place are counted by reason and reported. Nothing is
+// adopted that a request could not have made.
 #include "restart_world.h"
 #include "alloc.h"
 #include "shard_rows.h"
@@ -48,8 +48,8 @@ static int teardown(void **state)
 
 // --- workers -------------------------------------------------------------------------------------
 
-// Media of a client in both directions: from its home, or where that leads it, and from whichever
-// worker owns the relay port.
+// Media of a client in both directions: from its home, or the worker that the home leads it to, and
+// from whichever worker owns the relay port.
 static void assert_relays(struct fixture_client *c)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
@@ -85,7 +85,8 @@ static void check_all(void)
 		assert_relays(&client[i]);
 }
 
-// Both numbers of slices leave ports where they are, and homes change: redirects make up for it.
+// Ports stay where they are with both numbers of slices, and homes change: redirects compensate for
+// it.
 static void test_workers(void **state)
 {
 	static const unsigned int nb[] = {1, 3, 2, 2, 4, 1};
@@ -101,7 +102,7 @@ static void test_workers(void **state)
 	}
 }
 
-// A redirect lasts as long as its allocation, and goes with it.
+// A redirect lasts as long as its allocation, and is freed with it.
 static void test_redirects_end(void **state)
 {
 	populate();
@@ -128,10 +129,10 @@ static void test_redirects_end(void **state)
 	assert_int_equal(redirects(), 0);
 }
 
-// --- what has no place ---------------------------------------------------------------------------
+// --- lost allocations ----------------------------------------------------------------------------
 
-// Restarts, and asserts that so many allocations were lost for this reason and told to have ended
-// for that one, and none for another.
+// Restarts, and asserts that this number of allocations were lost for reason `loss` and reported as
+// ended for reason `end`, and none for another.
 static void assert_lost(enum turn_state_loss loss, enum turn_end end, unsigned int nb)
 {
 	restart_again(&r, &config, 1000);
@@ -158,7 +159,7 @@ static void test_listener(void **state)
 	assert_true(addr_eq(&e->relay.addr, &config.relay[0]));
 }
 
-// The order of listeners is nobody's business.
+// The order of listeners does not matter.
 static void test_listeners_move(void **state)
 {
 	struct turn_listener moved[3] = {
@@ -209,7 +210,7 @@ static void test_relay_ports(void **state)
 	assert_in_range(above, 1, CLIENTS - 1);
 }
 
-// A listener may take a port that a relayed transport address had.
+// A listener may use a port that was a relayed transport address.
 static void test_listener_on_port(void **state)
 {
 	struct turn_listener clashing[3] = {config.listeners[0], config.listeners[1]};
@@ -224,7 +225,7 @@ static void test_listener_on_port(void **state)
 static void test_user(void **state)
 {
 	populate();
-	config.nb_users = 1; // ivan
+	config.nb_users = 1; // only ivan
 	assert_lost(TURN_STATE_LOST_USER, TURN_END_USER, CLIENTS / 2);
 	assert_memory_equal(fixture_event(&r.worker[0], 0)->name, "eve", 3);
 	assert_int_equal(fixture_refresh(find_fixture(&client[0]), &client[0], 600), 0);
@@ -256,10 +257,10 @@ static void test_expired(void **state)
 	restart_up(&r, &config, 600000);
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_EXPIRED], CLIENTS);
 	assert_int_equal(r.worker[0].told.ended[TURN_END_EXPIRED], CLIENTS);
-	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_PERMISSION], 0); // they went with it
+	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_PERMISSION], 0); // lost with it
 }
 
-// An allocation stays; what is past a limit of its own does not.
+// An allocation above its own limits stays, without the excess objects.
 static void test_caps(void **state)
 {
 	populate();
@@ -281,7 +282,7 @@ static void test_lifetime(void **state)
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, CLIENTS);
 	assert_int_equal(shard_rows(r.worker[0].shard, &row, 1), 1);
-	assert_int_equal(row.expires_s, 100); // what a Refresh could get now
+	assert_int_equal(row.expires_s, 100); // the maximum that a Refresh would get now
 }
 
 // --- shared relay ports --------------------------------------------------------------------------
@@ -296,7 +297,7 @@ static void shared_config(void)
 	config.limits.peer_share = 100;
 }
 
-// A peer on a shared address belongs to one allocation, also after a restart: that which has
+// A peer on a shared address belongs to one allocation, also after a restart: to the one that has
 // registered it, by a channel or by a Send.
 static void test_shared(void **state)
 {
@@ -327,7 +328,7 @@ static void test_shared(void **state)
 	}
 }
 
-// An exclusive port is no shared one, and the other way round.
+// An exclusive port does not become a shared one, nor the reverse.
 static void test_shared_no_longer(void **state)
 {
 	populate();
@@ -337,7 +338,7 @@ static void test_shared_no_longer(void **state)
 
 // --- forms ---------------------------------------------------------------------------------------
 
-// How a client has named a peer that has several addresses is known after a restart.
+// The form in which a client has named a peer with several addresses survives a restart.
 static void test_forms(void **state)
 {
 	struct turn_local local[2] = {config.local[0], config.local[1]};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process may die at any instruction. A child makes, refreshes and ends allocations, permissions
-// and channels. It shares its state area with the test, which steps it by single instructions and
-// keeps the area as it is after each store. A reader of the test's own then looks at all of it; it
-// knows the layout from doc/decisions/0030-state-area.md and shares no code with lib/turn. Every
-// record is what it was or what it becomes, or says that it is half-written or over; the others are
-// untouched. And a new process can take each of those areas up.
+// and channels. It shares its state area with the test, which single-steps it and keeps a copy of
+// the area after each store. A reader of the test's own then checks all of it; it knows the layout
+// from doc/decisions/0030-state-area.md and shares no code with lib/turn. Every changing record has
+// its old or its new contents, or is marked as half-written or ended; the others are unchanged. And
+// a new process can adopt each of those areas.
 #include "restart_world.h"
 
 #include <signal.h>
@@ -14,19 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOMENTS_MAX 400 // stores that change the area in one operation
+#define MOMENTS_MAX 400 // upper bound of the stores of one operation
 #define CHANNEL 0x4001
 
 static struct restart r;
 static struct turn_config config;
-static struct fixture_client ivan, eve, bob; // bob: another client of ivan
+static struct fixture_client ivan, eve, bob; // bob: another client of user ivan
 
 // --- the reader ----------------------------------------------------------------------------------
 
 enum kind { ALLOCATIONS = 1, PERMISSIONS, CHANNELS, ENDPOINTS, KINDS };
 static const size_t record_size[KINDS] = {0, 160, 32, 32, 32};
 
-// The table of parts has where the records of worker 0 lie, and how many there are.
+// The table of parts tells the position and number of worker 0's records.
 struct arrays {
 	size_t offset[KINDS], nb[KINDS];
 };
@@ -60,7 +60,7 @@ static struct arrays arrays_of(const uint8_t *area)
 
 enum status { EMPTY, WRITING, GOOD, BAD };
 
-// What a record says of itself: 24 bits of a hash under the key at 224 over digest, place and time.
+// The status of a record: 24 bits of a hash under the key at 224 over digest, place and time.
 static enum status status_of(
 	const uint8_t *area, const uint8_t *record, enum kind kind, uint32_t index)
 {
@@ -88,11 +88,11 @@ static enum status status_of(
 	return (hash_addr(&key, &a, time) ^ word) << 40 == 0 ? GOOD : BAD;
 }
 
-// --- what may be ---------------------------------------------------------------------------------
+// --- valid records -------------------------------------------------------------------------------
 
 static uint64_t seen[BAD + 1], moments;
 
-// Judges one record at one moment by what it was before the operation and will be after it.
+// Checks one record at one moment, with its contents before and after the operation.
 static void judge_record(const uint8_t *area, const uint8_t *before, const uint8_t *after,
 	size_t offset, enum kind kind, uint32_t index)
 {
@@ -100,11 +100,10 @@ static void judge_record(const uint8_t *area, const uint8_t *before, const uint8
 	const enum status status = status_of(area, area + offset, kind, index);
 
 	if (memcmp(area + offset, before + offset, len) == 0)
-		return; // it has been judged when it came to be
+		return; // it was checked when it was made
 	seen[status]++;
 	assert_int_not_equal(status, BAD);
-	assert_memory_not_equal(
-		before + offset, after + offset, len); // it is one that the operation touches
+	assert_memory_not_equal(before + offset, after + offset, len); // the operation changes it
 	if (status == GOOD && memcmp(area + offset + 8, before + offset + 8, len - 8) != 0)
 		assert_memory_equal(area + offset + 8, after + offset + 8, len - 8);
 }
@@ -129,7 +128,7 @@ static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8
 		if (i != TURN_STATE_LOST_HALF && i != TURN_STATE_LOST_CHANNEL)
 			assert_int_equal(next.adopted.lost[i], 0);
 	// A channel is lost with its half-written permission. On a shared port its peer is
-	// registered last. Nobody has got an answer yet.
+	// registered last. No answer has been sent yet.
 	assert_in_range(next.adopted.lost[TURN_STATE_LOST_CHANNEL], 0, config.shared ? 1 : writing);
 	restart_close(&next);
 	moments++;
@@ -151,7 +150,7 @@ static uint8_t *snapshot(void)
 	return copy;
 }
 
-// Whether the records of the area are not as in a snapshot. Clocks and usage do not count.
+// True if the records of the area differ from a snapshot. Clocks and usage do not count.
 static bool has_changed(const uint8_t *was, const struct arrays *a)
 {
 	const uint8_t *area = (const uint8_t *)r.area;
@@ -170,7 +169,7 @@ static int wait_for(pid_t child)
 	return status;
 }
 
-// Steps the child to its next SIGSTOP, and keeps every state of the area on the way.
+// Steps the child to its next SIGSTOP, and keeps every state of the area in between.
 static void step_through(pid_t child, struct tape *t)
 {
 	const struct arrays a = arrays_of((const uint8_t *)r.area);
@@ -206,13 +205,13 @@ static void judge_tape(struct tape *t, const char *name, unsigned int least)
 
 // --- operations ----------------------------------------------------------------------------------
 
-// A request is built and signed before the child is stepped through what the server does with it.
+// A request is built and signed before the child is stepped through its processing.
 struct operation {
 	const char *name;
-	uint32_t later_ms; // the clock goes on before it
+	uint32_t later_ms; // the clock advances before it
 	void (*build)(void); // not stepped
 	void (*run)(void);
-	unsigned int stores; // at least so many change the area
+	unsigned int stores; // at least this number of stores change the area
 };
 
 static struct fixture *f(void)
@@ -357,7 +356,7 @@ static void child_run(const struct operation *ops, size_t nb)
 	_exit(0);
 }
 
-// Goes on without stepping, to the next SIGSTOP or the end.
+// Continues without stepping, to the next SIGSTOP or the end.
 static int go_on(pid_t child)
 {
 	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
@@ -401,7 +400,7 @@ static void open_with(const struct turn_config *c)
 static void test_steps(void **state)
 {
 	config = fixture_config();
-	config.port_hi = config.port_lo + 3; // so that slots and records are used again
+	config.port_hi = config.port_lo + 3; // so that slots and records are reused
 	config.nonce_lifetime_s = 3600;
 	open_with(&config);
 	step_all(operations, sizeof(operations) / sizeof(operations[0]));

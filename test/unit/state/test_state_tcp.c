@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP allocations in a state area (RFC 6062). They end with the process, and the numbers of their
-// ports are those of TCP: no UDP port of the same number rests, or is taken, for one of them.
+// TCP allocations in a state area (RFC 6062). They end with the process, and their port numbers are
+// TCP ports: no UDP port of that number rests, or is taken, because of one.
 #include "restart_world.h"
 #include "alloc.h"
 
-#define CLIENTS 100 // of each kind
+#define CLIENTS 100 // of each protocol
 #define CHANNEL 0x4001
 
 static struct restart r;
@@ -28,13 +28,13 @@ static void allocate_tcp(struct fixture_client *c)
 	c->relay = f->burst.side.order.endpoint;
 }
 
-// TCP allocations come first, so that their slots do.
+// TCP allocations are made first, so that they have the first slots.
 static int setup(void **state)
 {
 	config = fixture_config();
 	fixture_add_tcp(&config, config.port_hi - CLIENTS + 1, config.port_hi);
 	config.quarantine_s = 60;
-	config.pools.per_user = 100; // it is one user who has all of them
+	config.pools.per_user = 100; // one user has all of them
 	restart_open(&r, &config, 5);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		tcp[i] = fixture_client("198.51.100.2", (uint16_t)(5000 + i));
@@ -66,8 +66,8 @@ static uint32_t slot_of(const struct fixture_client *c)
 	return slot;
 }
 
-// How many UDP allocations have the relayed transport address of a TCP allocation whose record
-// comes before theirs.
+// The number of UDP allocations whose relayed transport address equals that of a TCP allocation
+// with an earlier record.
 static unsigned int twins(void)
 {
 	unsigned int n = 0;
@@ -85,7 +85,7 @@ static void end_tcp(void)
 		alloc_end_client(only()->shard, slot_of(&tcp[i]), TURN_END_KILLED);
 }
 
-// All UDP allocations are there and relay; ports rest for none of the others.
+// All UDP allocations are there and relay; no port rests for the TCP ones.
 static void check(unsigned int lost, enum turn_state_loss loss)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
@@ -116,7 +116,7 @@ static void live_ones_end(void **state)
 			told += e->client.port == tcp[k].endpoint.port &&
 				endpoint_eq(&e->relay, &tcp[k].relay);
 	}
-	assert_int_equal(told, FIXTURE_EVENTS); // with the port that it had
+	assert_int_equal(told, FIXTURE_EVENTS); // with its port
 	restart_again(&r, &config, 1000);
 	check(0, TURN_STATE_LOST_END);
 }
@@ -129,7 +129,7 @@ static void ended_ones_are_nothing(void **state)
 	check(0, TURN_STATE_LOST_END);
 }
 
-// What has expired while no process ran.
+// Allocations that expired while no process ran.
 static void expired_ones_are_nothing(void **state)
 {
 	restart_advance(&r, 500000);
@@ -142,7 +142,7 @@ static void expired_ones_are_nothing(void **state)
 	check(CLIENTS, TURN_STATE_LOST_EXPIRED);
 }
 
-// A slot that a TCP allocation has had is one of UDP like others afterwards: its port rests.
+// A slot that a TCP allocation used is an ordinary UDP slot afterwards: its port rests.
 static void later_ones_rest(void **state)
 {
 	struct fixture_client late = fixture_client("198.51.100.3", 5000);
