@@ -49,7 +49,7 @@ static void spoil(struct world_datagram *d)
 	case 1:
 		d->len = pos;
 		break;
-	case 2: // twice the length
+	case 2: // the bytes twice
 		if (2 * d->len <= 1400) {
 			memcpy(d->data + d->len, d->data, d->len);
 			d->len = (uint16_t)(2 * d->len);

@@ -145,7 +145,7 @@ static void forget(void)
 		streams_ops.release(world.dp, 0, 0, m[i].buf);
 }
 
-// A handshake that the thread does not know, and that had no room to report its end.
+// A handshake that the thread has forgotten, and then an answer that found no room.
 static void test_never_told(void **state)
 {
 	const struct session *c;

@@ -201,7 +201,7 @@ static void test_ip_checksum(void **state)
 		judged(frame, len, 0, 0, wrong);
 		judged(frame, len, good, 0, wrong);
 		judged(frame, len, bad, 0, wrong);
-		// a port that reports nothing except "good" is believed
+		// if the port verifies checksums, only "good" is believed
 		world.dp->port[0].verified = RTE_MBUF_F_RX_IP_CKSUM_MASK;
 		judged(frame, len, 0, 0, wrong);
 		judged(frame, len, bad, 0, wrong);

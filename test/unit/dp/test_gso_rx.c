@@ -266,7 +266,7 @@ static void unknown_checksum(struct rte_mbuf *m)
 	m->ol_flags = RTE_MBUF_F_RX_LRO;
 }
 
-// Replaces the UDP header from the source port on by a TCP header of 20 bytes.
+// Turns the UDP header and the next 12 bytes into a TCP header.
 static void tcp(struct rte_mbuf *m)
 {
 	uint8_t *ip;

@@ -248,8 +248,7 @@ static void in_super_frames(void **state)
 	}
 }
 
-// A super-frame above the burst limit is not a single datagram, for which a full bucket would go
-// into debt.
+// A full bucket goes into debt for a datagram above the burst limit, but not for a super-frame.
 static void longer_than_a_burst(void **state)
 {
 	static const struct world_setup s = {

@@ -236,7 +236,7 @@ static void some_things_are_never_reported(void **state)
 	e.src.port = 1234;
 	e.dst = peer;
 	expect_silence(icmp_frame_write(&world, &e, frame));
-	d = of_peer(5, 64, false); // to a multicast address
+	d = of_peer(5, 64, false); // to a broadcast address
 	d.dst = world_endpoint("10.99.0.255", 1234);
 	len = world_frame(&world, &d, frame);
 	expect_silence(len);
@@ -252,7 +252,7 @@ static void some_things_are_never_reported(void **state)
 	store_be16(frame + 24, 0);
 	store_be16(frame + 24, (uint16_t)~slow_sum(0, frame + 14, 20));
 	expect_silence(len);
-	for (unsigned int i = 0; i < 3; i++) { // from no host
+	for (unsigned int i = 0; i < 3; i++) { // invalid source
 		static const char *const sources[] = {"127.0.0.1", "10.99.0.255", "10.99.0.1"};
 
 		d = of_peer(5, 64, false);

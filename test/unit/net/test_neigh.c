@@ -547,8 +547,8 @@ static void test_held_by_share(void **state)
 	free(t);
 }
 
-// Requests that were not sent after all are refunded; a failed entry is charged again, but not a
-// gateway.
+// Requests that were not sent after all are refunded; another try after a failure is charged again,
+// except for a gateway.
 static void test_share_back(void **state)
 {
 	const uint64_t t0 = 1000000;
@@ -556,7 +556,7 @@ static void test_share_back(void **state)
 		make(&(struct neigh_config){.asks = 16}); // one a second, six at once
 	const struct addr one = client(1), a = host(1);
 
-	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, at three requests
+	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, three tokens each
 	tick(t, t0 + 1000);
 	assert_int_equal(due.nb_asks, 2);
 	assert_int_not_equal(answer(t, 1, mac1, t0 + 1001), NEIGH_NONE);
@@ -566,7 +566,7 @@ static void test_share_back(void **state)
 	for (uint64_t now = t0 + 1004; now <= t0 + 4004; now += 1000)
 		tick(t, now);
 	assert_int_equal(due.nb_failed, 1);
-	assert_int_equal(ask_for(t, 10, 1, &one, t0 + 4500), 0); // 1 and three in three seconds
+	assert_int_equal(ask_for(t, 10, 1, &one, t0 + 4500), 0); // 1 left, 3 refilled in 3 s
 	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 5100), 0); // the failure is still cached
 	tick(t, t0 + 5100);
 	assert_int_equal(due.nb_asks, 1); // of host 10

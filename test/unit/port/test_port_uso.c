@@ -274,7 +274,7 @@ static void test_full(void **state)
 }
 
 // A refused super-frame is cut, in order and without loss, also if it was offered before to a full
-// ring; from then on the port accepts none.
+// ring; from then on the port no longer offers them.
 static void test_refused(void **state)
 {
 	for (unsigned int a_call = 1; a_call < 9; a_call++) {
