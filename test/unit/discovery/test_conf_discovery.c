@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section nat-discovery: what it becomes, each mistake at its place, and a reload.
+// The section nat-discovery: its values, each error with its position, and a reload.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

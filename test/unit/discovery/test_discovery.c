@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NAT behaviour discovery: from where answers come and what they say (RFC 5780 6.1 and table 1),
-// and that its attributes are unknown wherever the usage is off.
+// NAT behaviour discovery: source addresses and contents of answers (RFC 5780 6.1 and table 1). Its
+// attributes are unknown wherever the usage is off.
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
 
 #define NB_LISTENERS 10
-#define OUTSIDE 8 // listener of UDP that takes no part
+#define OUTSIDE 8 // a UDP listener without the usage
 #define OVER_TCP 9
 #define CHANGE_REQUEST 0x0003
 #define PADDING 0x0026
@@ -16,7 +16,7 @@ static struct fixture f;
 static struct addr addresses[4];
 static struct turn_config config;
 
-// Listeners 0 to 3 are A1:P1, A1:P2, A2:P1, A2:P2 of IPv4, 4 to 7 the same of IPv6.
+// Listeners 0 to 3 are A1:P1, A1:P2, A2:P1, A2:P2 of IPv4, 4 to 7 those of IPv6.
 static void open_with(uint32_t nb_discovery)
 {
 	static struct turn_listener listeners[NB_LISTENERS];
@@ -89,7 +89,7 @@ static unsigned int ask(uint8_t listener)
 	return fixture_code(&f);
 }
 
-// MAPPED-ADDRESS's form (RFC 5780 7.1).
+// Reads an attribute in the format of MAPPED-ADDRESS (RFC 5780 7.1).
 static struct endpoint plain(enum stun_attr a)
 {
 	const uint8_t *v = f.answer.data + f.answer.off[a];
@@ -112,7 +112,7 @@ static void assert_at(struct endpoint got, unsigned int address, unsigned int po
 	assert_true(endpoint_eq(&got, &want));
 }
 
-// Table 1, for each of the four places where a request can come to.
+// Table 1, for each of the four addresses that a request can be sent to.
 static void table_1(void **state)
 {
 	for (uint8_t listener = 0; listener < 8; listener++)
@@ -135,8 +135,8 @@ static void table_1(void **state)
 		}
 }
 
-// 6.1: without any of the attributes OTHER-ADDRESS and RESPONSE-ORIGIN are there all the same, and
-// both forms of the mapped address.
+// 6.1: without these attributes OTHER-ADDRESS and RESPONSE-ORIGIN are sent nevertheless, and both
+// forms of the mapped address.
 static void a_plain_request(void **state)
 {
 	const struct endpoint mine = client(2).endpoint;
@@ -175,7 +175,7 @@ static void response_port(void **state)
 	assert_int_equal(f.burst.plan.channel, 0x1234);
 }
 
-// The same for an answer that may have PADDING, which the parser does not know.
+// Sends a request whose answer may have PADDING, which the parser does not know.
 static void ask_padded(uint8_t listener)
 {
 	const struct fixture_client c = client(listener);
@@ -186,8 +186,8 @@ static void ask_padded(uint8_t listener)
 	assert_false(f.answer.fingerprint_bad);
 }
 
-// 6.1, 7.6: PADDING is answered by PADDING. No answer has more of it than its request, so that
-// nobody gets a long datagram for a short one.
+// 6.1, 7.6: PADDING is answered by PADDING. No answer has more of it than its request, so that a
+// short datagram never causes a long one.
 static void padding(void **state)
 {
 	static const uint16_t lens[] = {0, 1, 3, 4, 100, 1496, 1500, 3000};
@@ -211,7 +211,7 @@ static void padding(void **state)
 	assert_true(stun_has(&f.answer, STUN_FINGERPRINT));
 }
 
-// 400, from where the request came to.
+// 400, from the address that the request was sent to.
 static void malformed(void **state)
 {
 	static const uint8_t value[8] = {0, 0, 0, 6};
@@ -245,7 +245,8 @@ static void assert_unknown(uint16_t type)
 	assert_int_equal(load_be16(f.answer.data + f.answer.off[STUN_UNKNOWN_ATTRIBUTES]), type);
 }
 
-// RFC 5780 6: 420 where there is no other address: on other listeners, over TCP, in other methods.
+// RFC 5780 6: 420 where there is no alternate address: on other listeners, over TCP, in other
+// methods.
 static void elsewhere_they_are_unknown(void **state)
 {
 	static const uint16_t types[] = {CHANGE_REQUEST, PADDING, RESPONSE_PORT};
@@ -268,7 +269,7 @@ static void elsewhere_they_are_unknown(void **state)
 		assert_int_equal(fixture_ask(&f, &ivan), 420);
 		assert_unknown(types[i]);
 	}
-	begin(); // one that nobody knows stands beside one that is known
+	begin(); // an unassigned attribute next to a known one
 	put_change(true, true);
 	put(0x7ffe, "x", 1);
 	assert_int_equal(ask(0), 420);
@@ -289,7 +290,7 @@ static void it_is_off_by_default(void **state)
 	assert_int_equal(f.burst.plan.front_len, STUN_HEADER_LEN + 12); // not a byte more
 }
 
-// A family may be left out. Its listeners take no part.
+// A family may be left out. Its listeners do not take part.
 static void one_family(void **state)
 {
 	fixture_close(&f);
@@ -303,8 +304,8 @@ static void one_family(void **state)
 	assert_int_equal(ask(4), 420);
 }
 
-// What a spoofed source can be sent is bounded by limits.binding of that source, whichever address
-// it comes from.
+// Answers to a spoofed source count for limits.binding of that source, whichever address they come
+// from.
 static void the_budget_is_one(void **state)
 {
 	unsigned int answers = 0;
@@ -325,7 +326,7 @@ static void the_budget_is_one(void **state)
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_BINDING_RATE], 80);
 }
 
-// Where the network translates, clients are told what they can reach.
+// Behind a translator clients get the external addresses, which they can reach.
 static void external_addresses(void **state)
 {
 	static struct turn_local local[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that asks for both families.
+// A client that requests both families.
 #include "dual_world.h"
 
 void dual_world_open(struct dual_world *w, const struct turn_config *c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocate with ADDITIONAL-ADDRESS-FAMILY (RFC 8656 7.2) and Refresh of what it gives (8.1, 8.2):
-// the answers, what may not stand beside it, and one address where there are not two.
+// Allocate with ADDITIONAL-ADDRESS-FAMILY (RFC 8656 7.2) and Refresh of the result (8.1, 8.2): the
+// answers, attributes that exclude it, and one address if two are not available.
 #include "dual_world.h"
 
 static struct dual_world w;
@@ -64,11 +64,11 @@ static void retransmission_gets_the_same_answer(void **state)
 	assert_int_equal(w.f.burst.plan.front_len, len);
 	assert_memory_equal(w.f.burst.side.front, first, len);
 	assert_int_equal(fixture_stats(&w.f).allocations, 2);
-	// another Allocate is not one
+	// another Allocate is not a retransmission
 	assert_int_equal(dual_world_allocate(&w), 437);
 }
 
-// What stands beside ADDITIONAL-ADDRESS-FAMILY: an attribute of 1, 4 or 8 bytes.
+// An attribute next to ADDITIONAL-ADDRESS-FAMILY: of 1, 4 or 8 bytes.
 static const struct row {
 	const char *label;
 	enum stun_attr attr;
@@ -94,7 +94,7 @@ static void what_may_stand_beside_it(void **state)
 		if (beside[i].attr == STUN_EVEN_PORT && beside[i].code == 0)
 			assert_true(w.v4.port % 2 == 0 && w.v6.port % 2 == 0);
 		assert_int_equal(fixture_refresh(&w.f, &w.ivan, 0),
-			beside[i].code == 0 ? 0 : 437); // nothing is left behind
+			beside[i].code == 0 ? 0 : 437); // nothing was allocated
 	}
 	assert_int_equal(turn_quota_total(w.f.quota), 0);
 }
@@ -115,7 +115,7 @@ static void other_values_are_400(void **state)
 	assert_int_equal(fixture_stats(&w.f).allocations, 0);
 }
 
-// coturn's client of Debian 12 has the attribute's number of a draft, 0x8032.
+// coturn's client of Debian 12 uses the attribute's number of a draft, 0x8032.
 static void the_number_of_the_draft_is_known(void **state)
 {
 	dual_world_begin(&w);
@@ -124,7 +124,7 @@ static void the_number_of_the_draft_is_known(void **state)
 	assert_true(w.v4.port != 0 && w.v6.port != 0);
 }
 
-// --- one of two ----------------------------------------------------------------------------------
+// --- one family of two ---------------------------------------------------------------------------
 
 static void check_partial(unsigned int code, unsigned int family)
 {
@@ -173,12 +173,12 @@ static void a_family_without_a_free_port_is_508(void **state)
 		check_partial(508, family == 4 ? 1 : 2);
 		assert_int_equal(fixture_stats(&w.f).half_capacity, 1);
 		w.ivan = fixture_client("198.51.100.8", 5000);
-		assert_int_equal(dual_world_allocate(&w), 508); // neither
+		assert_int_equal(dual_world_allocate(&w), 508); // no family
 		assert_int_equal(turn_quota_total(w.f.quota), 2);
 	}
 }
 
-// Each address counts: a user can have no more ports by asking for two at a time.
+// Each address counts: a request for two at a time does not get a user more ports.
 static void a_quota_with_one_place_left_gives_one(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -220,9 +220,9 @@ static void each_has_a_lifetime_of_its_own(void **state)
 		assert_int_equal(dual_world_allocate(&w), 0);
 		fixture_advance(&w.f, 300000);
 		assert_int_equal(dual_world_refresh(&w, family, 600), 0);
-		// a retransmission would be told of what ends first
+		// a retransmission would get the shorter lifetime
 		fixture_advance(&w.f, 300000);
-		if (family == 6) // whether it was swept or not
+		if (family == 6) // whether swept or not
 			fixture_expire(&w.f);
 		assert_int_equal(dual_world_refresh(&w, 10 - family, 600), 443);
 		assert_int_equal(dual_world_refresh(&w, family, 600), 0);
@@ -251,7 +251,7 @@ static void one_is_deleted_and_the_other_stays(void **state)
 	}
 }
 
-// The user of a dual allocation stays its owner, whichever half is left.
+// The user of a dual allocation remains its owner, whichever half is left.
 static void nobody_else_may_refresh(void **state)
 {
 	for (int family = 4; family <= 6; family += 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dual allocations on whole workers: clients over UDP and over streams have peers of both families,
-// on the wire and back, and a connection's end is the end of both.
+// in both directions, and a closed connection ends both halves.
 #include "bytes.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -33,7 +33,7 @@ static void open_world(unsigned int workers)
 		.stream_ring = RING};
 
 	world_open(&world, &s);
-	world.dp->streams = (struct streams *)1; // only ever given to the two above
+	world.dp->streams = (struct streams *)1; // only passed to the two functions above
 	peer[0] = world_endpoint("10.99.0.30", 7000);
 	peer[1] = world_endpoint("fd99::30", 7000);
 }
@@ -91,7 +91,7 @@ static void check_relays(struct world_client *c, unsigned int i)
 static void relays_both(struct world_client *c)
 {
 	allocate(c);
-	for (unsigned int n = 0; n < 80; n++) // each becomes the first now and then
+	for (unsigned int n = 0; n < 80; n++) // each is the first now and then
 		check_relays(c, n < 40 ? n % PEERS : n < 60);
 }
 
@@ -124,7 +124,7 @@ static void clients_over_streams(void **state)
 	close_world();
 }
 
-// What is left of the two is the connection's as well.
+// The remaining half belongs to the connection as well.
 static void what_is_left_ends_with_the_connection(void **state)
 {
 	struct world_client c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who else than the client ends a dual allocation ends both halves: an operator, a reload, a
-// connection that is gone, the appliance. What is listed and told of them.
+// Other events than requests that end both halves of a dual allocation: an operator, a reload, a
+// lost connection, shutdown. Their listings and events.
 #include "dual_world.h"
 #include "alloc.h"
 #include "turn_judge.h"
@@ -118,7 +118,7 @@ static void a_denied_peer_of_one_ends_both(void **state)
 		struct prefix deny;
 
 		many(3);
-		assert_int_equal(fixture_permit(&w.f, &w.ivan, peer), 0); // of the last one
+		assert_int_equal(fixture_permit(&w.f, &w.ivan, peer), 0); // of the last peer
 		assert_int_equal(addr_prefix_parse(peer, &deny), 0);
 		c.deny = &deny;
 		c.nb_deny = 1;
@@ -145,7 +145,7 @@ static void a_lower_limit_ends_whole_ones(void **state)
 	assert_int_equal(w.f.told.ended[TURN_END_QUOTA], 4);
 }
 
-// A connection's end, as lib/dp tells it.
+// The end of a connection, as lib/dp reports it.
 static void a_client_that_is_gone_ends_both(void **state)
 {
 	for (int family = 4; family <= 6; family += 2) {
@@ -159,8 +159,8 @@ static void a_client_that_is_gone_ends_both(void **state)
 			.src = w.ivan.endpoint.addr, .src_port = w.ivan.endpoint.port};
 		slot = turn_shard_client(w.f.shard, &v, &left_ms);
 		assert_int_not_equal(slot, TURN_NONE);
-		assert_int_equal(left_ms, 700000); // a lease lasts as long as the longer one
-		fixture_advance(&w.f, 600000); // the other one's time is over
+		assert_int_equal(left_ms, 700000); // a lease lasts as long as the longer half
+		fixture_advance(&w.f, 600000); // the other half has expired
 		slot = turn_shard_client(w.f.shard, &v, &left_ms);
 		assert_int_not_equal(slot, TURN_NONE);
 		assert_int_equal(left_ms, 100000);
@@ -171,7 +171,7 @@ static void a_client_that_is_gone_ends_both(void **state)
 	}
 }
 
-// A redirect leads to the client as long as one of the two lives.
+// A redirect leads to the client while one of the two lives.
 static void redirects_last_as_long_as_the_longer_one(void **state)
 {
 	struct turn_redirect_note note[8];
@@ -194,8 +194,8 @@ static void redirects_last_as_long_as_the_longer_one(void **state)
 	assert_int_equal(note[n - 1].until_ms, 0);
 }
 
-// Ends by the policy or by an operator, in pieces as workers make them. Returns how many have ended
-// in one.
+// Ends allocations by the policy or by an operator, in pieces like a worker. Returns the number
+// ended in one piece.
 static unsigned int piece(const struct turn_judge *j, struct turn_walk *walk)
 {
 	const struct turn_filter all = {0};
@@ -204,15 +204,15 @@ static unsigned int piece(const struct turn_judge *j, struct turn_walk *walk)
 			 : turn_listing_kill(w.f.shard, &all, walk, 1000);
 }
 
-// Whoever holds a redirect hears of every end, however many there are at once and whatever was to
-// be told before.
+// The holder of a redirect is notified of every end, however many there are at once and whatever
+// notes were waiting.
 static void no_word_of_an_end_is_lost(void **state)
 {
 	static const uint8_t key[32];
 	struct turn_config c = w.f.config;
 	struct turn_redirect_note note[256];
 
-	c.nb_users = 0; // ivan is gone
+	c.nb_users = 0; // without ivan
 	for (unsigned int killed = 0; killed < 2; killed++) {
 		struct turn_policy *fresh = turn_policy_create(&c, w.f.crypto, key);
 		struct turn_judge *j = turn_judge_create(w.f.policy, fresh, w.f.quota, false);

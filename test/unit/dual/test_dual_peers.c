@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Permissions, channels and data of a dual allocation (RFC 8656 8.1, 9 to 12): peers of both
-// families on one 5-tuple, and what of them goes with the one half and stays with the other.
+// families on one 5-tuple, and which of them end with one half or stay with the other.
 #include "dual_world.h"
 
 #include "shard.h"
@@ -31,7 +31,8 @@ static const char *peer_of(int family)
 	return family == 4 ? PEER_V4 : PEER_V6;
 }
 
-// Sends to a peer by Send, and back: both by the relayed transport address of its family.
+// Sends to a peer by a Send indication, and back: both through the relayed transport address of its
+// family.
 static void check_relays(int family)
 {
 	const struct endpoint peer = fixture_endpoint(peer_of(family), 7000);
@@ -74,7 +75,7 @@ static void one_request_permits_peers_of_both(void **state)
 	check_relays(6);
 }
 
-// A request that is refused for one peer leaves none behind, of either family (RFC 8656 10.2).
+// A request that is refused for one peer creates no permission, of either family (RFC 8656 10.2).
 static void permissions_come_all_or_none(void **state)
 {
 	static const char *const denied[] = {PEER_V4, PEER_V6, "127.0.0.1", NULL};
@@ -88,7 +89,7 @@ static void permissions_come_all_or_none(void **state)
 	assert_int_equal(fixture_stats(&w.f).permissions, 0);
 }
 
-// What both need beyond what they are sure of is of one user and has to fit together.
+// Objects of both halves beyond the guaranteed number count for one user and must fit together.
 static void both_halves_share_what_their_user_may_have(void **state)
 {
 	static const char *const two[] = {"10.99.0.1", "10.99.0.2", "fd99::1", "fd99::2", NULL};
@@ -104,7 +105,7 @@ static void both_halves_share_what_their_user_may_have(void **state)
 	fixture_close(&w.f);
 	dual_world_open(&w, &c);
 	assert_int_equal(dual_world_allocate(&w), 0);
-	assert_int_equal(dual_world_permit(&w, two), 508); // each half alone would have it
+	assert_int_equal(dual_world_permit(&w, two), 508); // there is room for each half alone
 	assert_int_equal(fixture_stats(&w.f).permissions, 0);
 	assert_int_equal(dual_world_permit(&w, one), 0);
 	assert_int_equal(dual_world_permit(&w, two), 508);
@@ -126,7 +127,7 @@ static void each_half_has_the_limit_of_an_allocation(void **state)
 	assert_int_equal(fixture_stats(&w.f).permissions, 2);
 }
 
-// RFC 8656 12.2: one number is one peer, whatever its family.
+// RFC 8656 12.2: a number is bound to one peer, whatever its family.
 static void channel_numbers_are_the_clients(void **state)
 {
 	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4000, PEER_V4, 7000), 0);
@@ -181,7 +182,7 @@ static void deleting_one_leaves_the_others_peers(void **state)
 	}
 }
 
-// The first half may be past its time and not swept yet.
+// The first half may have expired without being swept.
 static void what_has_expired_is_gone_at_once(void **state)
 {
 	static const char *const both[] = {PEER_V4, PEER_V6, NULL};
@@ -213,7 +214,7 @@ static void what_has_expired_is_gone_at_once(void **state)
 
 // --- lines ---------------------------------------------------------------------------------------
 
-// Whether ChannelData of a number is relayed without a plan.
+// True if ChannelData of a number is relayed without a plan.
 static bool vouched(uint16_t number)
 {
 	struct turn_view *v = &w.f.burst.view[0];
@@ -239,14 +240,14 @@ static void lines_follow_the_clients_datagrams(void **state)
 		assert_true(tries > 0);
 		check_channel(0x4004, 4);
 		check_channel(0x4006, 6);
-		// whoever is first, requests are about both, and by the same user
+		// whichever is first, requests concern both, of one user
 		assert_int_equal(dual_world_refresh(&w, 0, 600), 0);
 		fixture_resend(&w.f, &w.ivan);
 		assert_int_equal(fixture_code(&w.f), 0);
 	}
 }
 
-// However many datagrams were passed over before, and if the client uses the second half alone.
+// Even after many ignored datagrams, if the client uses only the second half.
 static void a_steady_second_becomes_the_first(void **state)
 {
 	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4004, PEER_V4, 7000), 0);
@@ -267,7 +268,7 @@ static void a_retransmission_is_known_after_a_turn(void **state)
 	const uint16_t len = w.f.burst.view[0].len;
 	struct endpoint v4, v6;
 
-	// the Allocate of setup
+	// the Allocate of set-up
 	memcpy(message, w.f.burst.view[0].data, len);
 	v4 = w.v4;
 	v6 = w.v6;

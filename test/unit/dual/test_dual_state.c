@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dual allocations outlive the process (lib/turn/state): as two that belong together, also where
-// the next process has other workers, or has lost the place of one of them.
+// Dual allocations survive the process (lib/turn/state) as pairs, also if the next process has
+// other workers, or has lost the place of one half.
 #include "dual_world.h"
 #include "restart_world.h"
 #include "state/area.h"
@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Has a client of the restart world do what dual_world.h has.
+// Sends a request of dual_world.h for a client of the restart world.
 static unsigned int request(struct dual_client *d, enum stun_method method, int family, uint32_t s)
 {
 	static struct dual_world w; // reads the addresses
@@ -111,7 +111,7 @@ static void both_are_taken_up_as_one(void **state)
 		assert_int_equal(request(&client[i], STUN_REFRESH, i % 2 != 0 ? 4 : 6, 600), 443);
 		check_relays(&client[i], i % 2 != 0 ? 6 : 4);
 	}
-	// what is left of each is an allocation like any other
+	// each remaining half is an allocation like any other
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -133,8 +133,8 @@ static void lifetimes_go_on(void **state)
 	assert_int_equal(request(&client[0], STUN_REFRESH, 6, 600), 0);
 }
 
-// Halves that belong to two workers now cannot go on together: one does, and the end of the other
-// is told.
+// Halves that belong to two workers now cannot continue together: one does, and the end of the
+// other is reported.
 static void other_workers(void **state)
 {
 	uint64_t lost, kept = 0;
@@ -181,7 +181,7 @@ static void a_relay_address_less(void **state)
 	}
 }
 
-// A peer that is denied now ends both (adopt_end), whichever it was of.
+// A peer that is denied now ends both halves (adopt_end), whichever had it.
 static void a_denied_peer(void **state)
 {
 	static struct prefix deny;
@@ -192,12 +192,12 @@ static void a_denied_peer(void **state)
 	config.deny = &deny;
 	config.nb_deny = 1;
 	restart_again(&r, &config, 1000);
-	assert_int_equal(r.adopted.allocations, 1); // client 3 has no such peer any more
+	assert_int_equal(r.adopted.allocations, 1); // client 3 no longer has such a peer
 	check_relays(&client[3], 4);
 	assert_int_equal(turn_quota_total(r.worker[0].quota), 1);
 }
 
-// A record of the area, once its word is made anew for another place.
+// A permission record of the area; its check word is computed for another place.
 static void permission_write(
 	const struct state_header *h, struct state_permission *record, uint32_t index)
 {
@@ -207,8 +207,8 @@ static void permission_write(
 		&h->record_key, digest, STATE_PLACE_PERMISSION | index, state_time(record->word));
 }
 
-// Moves what an area has of the IPv6 half of a client, and its permission, from one worker to the
-// other, as no server has ever written it. False: there is no such client, or no place.
+// Moves the records of a client's IPv6 half, and its permission, from one worker to the other, as
+// no server writes them. False if there is no such client, or no place.
 static bool part_from_its_half(const struct state_part *src, const struct state_part *dst)
 {
 	struct state_header *h = &r.area->header;
@@ -238,7 +238,7 @@ static bool part_from_its_half(const struct state_part *src, const struct state_
 	return false;
 }
 
-// Whoever has written such a file, it is no more than a file.
+// However such a file was made, it is treated as any file.
 static void halves_of_two_workers(void **state)
 {
 	static struct prefix deny;
@@ -252,7 +252,7 @@ static void halves_of_two_workers(void **state)
 	assert_int_equal(addr_prefix_parse("fd99::10", &deny), 0);
 	config.deny = &deny;
 	config.nb_deny = 1;
-	config.workers = 1; // both come to one worker again
+	config.workers = 1; // both belong to one worker again
 	restart_again(&r, &config, 1000);
 	assert_true(r.adopted.lost[TURN_STATE_LOST_PEER] > 0);
 }

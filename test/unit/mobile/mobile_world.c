@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that move, and the two workers that they are dealt over.
+// Clients that move, on a server of two workers.
 #include "mobile_world.h"
 
 struct turn_config mobile_config(void)
@@ -26,7 +26,7 @@ int mobile_teardown(void **state)
 	struct mobile_world *w = *state;
 	const bool two = w->f.config.workers > 1;
 
-	turn_shard_close(w->f.shard); // notes of it are carried
+	turn_shard_close(w->f.shard); // delivers notes about it
 	mobile_notes(w);
 	assert_int_equal(fixture_stats(&w->f).redirects, 0);
 	if (two) {
@@ -81,7 +81,7 @@ void mobile_notes(struct mobile_world *w)
 	}
 }
 
-// Sends what is in the home's fixture; returns the fixture that has the plan.
+// Sends the message in the home's fixture. Returns the fixture that has the plan.
 static struct fixture *deliver(
 	struct mobile_world *w, const struct mobile_client *c, const void *data, size_t len)
 {

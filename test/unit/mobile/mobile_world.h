@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of mobility (RFC 8016) share: clients that ask for tickets and move, on a server
+// Fixture of the tests of mobility (RFC 8016): clients that ask for tickets and move, on a server
 // of two workers. Allocations are made on the first; a client that is `far` has the second as its
 // home. Asserts with cmocka.
 #pragma once
@@ -11,34 +11,35 @@
 struct mobile_client {
 	struct fixture_client c;
 	bool far;
-	char ticket[TICKET + 1]; // the last one that it was given; "" = none
+	char ticket[TICKET + 1]; // the last ticket that it got; "" = none yet
 };
 
 struct mobile_world {
 	struct fixture f, far;
-	bool slow; // notes of workers to each other wait for mobile_notes
+	bool slow; // notes between workers wait for mobile_notes
 	bool answered; // by the last request
 	const struct stun_msg *answer; // to the last request
 };
 
-// The configuration with which tickets are given: fixture_config of two workers.
+// The configuration that gives tickets: fixture_config with two workers.
 struct turn_config mobile_config(void);
 void mobile_open(struct mobile_world *w, const struct turn_config *c);
-// Closes it, and asserts that neither redirects nor paths are left.
+// Closes the fixture, and asserts that no redirects and paths are left.
 int mobile_teardown(void **state);
 struct mobile_client mobile_ivan(const char *addr, uint16_t port);
-// The same client at another address, with the ticket that it has.
+// The client at another address, with its current ticket.
 struct mobile_client mobile_at(const struct mobile_client *c, const char *addr, uint16_t port);
 
-// Begins a request of a client; returns the writer, for more attributes.
+// Begins a request of a client. Returns the writer, for further attributes.
 struct stun_writer *mobile_begin_request(
 	struct mobile_world *w, const struct mobile_client *c, enum stun_method method);
-// Signs and sends it, on to the other worker if need be. Returns the answer's code. If the answer
-// has a ticket, c->ticket becomes that.
+// Signs and sends it, on to the other worker if needed. Returns the code of the answer. If the
+// answer has a ticket, it is copied to c->ticket.
 unsigned int mobile_ask(struct mobile_world *w, struct mobile_client *c);
-// Sends the last request once more.
+// Sends the last request again.
 unsigned int mobile_repeat(struct mobile_world *w, struct mobile_client *c);
-// Sends any datagram of a client, on to the other worker if need be. The plan of the last worker.
+// Sends any datagram of a client, on to the other worker if needed. Returns the plan of the last
+// worker.
 const struct turn_plan *mobile_send(
 	struct mobile_world *w, const struct mobile_client *c, const void *data, size_t len);
 const struct turn_plan *mobile_channel_data(
@@ -46,9 +47,9 @@ const struct turn_plan *mobile_channel_data(
 // A Send indication to a peer.
 const struct turn_plan *mobile_indicate(
 	struct mobile_world *w, const struct mobile_client *c, const char *peer, uint16_t port);
-// Carries the workers' notes about redirects.
+// Delivers the workers' notes about redirects.
 void mobile_notes(struct mobile_world *w);
-// Both clocks; what is due is swept.
+// Advances both clocks, and sweeps expired objects.
 void mobile_advance(struct mobile_world *w, uint64_t ms);
 
 // Whole requests.
@@ -59,10 +60,10 @@ unsigned int mobile_show(struct mobile_world *w, struct mobile_client *c);
 unsigned int mobile_bind(struct mobile_world *w, struct mobile_client *c, uint16_t number,
 	const char *peer, uint16_t port);
 
-// Asserts that ChannelData of a channel gets from the client to its peer, or is dropped because the
-// client has no allocation.
+// Asserts that ChannelData of a channel reaches the client's peer, or is dropped because the client
+// has no allocation.
 void assert_sends(struct mobile_world *w, const struct mobile_client *c, uint16_t number);
 void assert_cut_off(struct mobile_world *w, const struct mobile_client *c, uint16_t number);
-// Asserts that what a peer sends to ivan's relayed transport address goes to a client.
+// Asserts that a peer's datagram to ivan's relayed transport address reaches a client.
 void assert_hears(struct mobile_world *w, const struct endpoint *relay, const char *peer,
 	uint16_t port, const struct mobile_client *c);

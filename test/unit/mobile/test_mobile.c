@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RFC 8016 rule by rule, on the worker that has the allocation: who gets a ticket, what a Refresh
-// with one does, and when the old 5-tuple goes.
+// RFC 8016 rule by rule, on the worker that has the allocation: who gets a ticket, the effect of a
+// Refresh with a ticket, and when the old 5-tuple is released.
 #include <stdio.h>
 #include <string.h>
 
@@ -60,14 +60,14 @@ static void test_asked(void **state)
 	assert_int_equal(mobile_allocate(&w, &ivan), 0);
 	assert_int_equal(strlen(ivan.ticket), TICKET);
 	strcpy(first, ivan.ticket);
-	assert_int_equal(mobile_repeat(&w, &ivan), 0); // the same answer (RFC 8489 6.3.1)
+	assert_int_equal(mobile_repeat(&w, &ivan), 0); // an equal answer (RFC 8489 6.3.1)
 	assert_string_equal(ivan.ticket, first);
 	olga.c.endpoint.port++;
 	assert_int_equal(fixture_allocate(&w.f, &olga.c, 4), 0);
 	assert_false(stun_has(&w.f.answer, STUN_MOBILITY_TICKET));
 }
 
-// 3.1.2: a ticket that is not empty asks for nothing.
+// 3.1.2: a ticket that is not empty requests nothing.
 static void test_not_empty(void **state)
 {
 	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000);
@@ -94,7 +94,7 @@ static void test_forbidden(void **state)
 
 // --- Refresh (3.2) -------------------------------------------------------------------------------
 
-// Without a move there is no ticket in either direction.
+// Without a move no ticket is sent in either direction.
 static void test_plain_refresh(void **state)
 {
 	struct mobile_client ivan = ready();
@@ -106,8 +106,8 @@ static void test_plain_refresh(void **state)
 	assert_false(stun_has(w.answer, STUN_MOBILITY_TICKET));
 }
 
-// A client moves although the time in its REST name has passed since the Allocate, to a 5-tuple of
-// another worker, too.
+// A client moves although its REST name has expired since the Allocate, also to a 5-tuple of
+// another worker.
 static void test_expired_name(void **state)
 {
 	struct mobile_client ann = mobile_ivan("198.51.100.7", 5000), moved;
@@ -129,7 +129,7 @@ static void test_expired_name(void **state)
 	assert_int_equal(mobile_refresh(&w, &ann, 0), 0);
 }
 
-// 3.2.2: the old 5-tuple is heard and spoken to until the client has sent on the new one.
+// 3.2.2: the old 5-tuple works in both directions until the client has sent from the new one.
 static void test_old_stays_until_used(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -162,7 +162,7 @@ static void test_by_send(void **state)
 	assert_cut_off(&w, &ivan, CHANNEL);
 }
 
-// Requests that only an allocation can answer move it, too.
+// Requests that need an allocation complete the move, too.
 static void test_by_request(void **state)
 {
 	struct mobile_client c[4] = {ready()};
@@ -182,7 +182,7 @@ static void test_by_request(void **state)
 	}
 }
 
-// What anybody can send from there does not: a Binding, a request with a wrong password.
+// Requests that anybody can send from there do not: a Binding, a request with a wrong password.
 static void test_not_by_strangers(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), wrong = moved;
@@ -201,7 +201,7 @@ static void test_not_by_strangers(void **state)
 
 // --- tickets -------------------------------------------------------------------------------------
 
-// The answer is lost: the Refresh comes again and gets the same.
+// The answer is lost: the Refresh is retransmitted and gets an equal answer.
 static void test_answer_lost(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), again = moved;
@@ -217,7 +217,7 @@ static void test_answer_lost(void **state)
 	assert_hears_ivan(&moved);
 }
 
-// The answer is lost, and the client goes on to a third place.
+// The answer is lost, and the client moves on to a third address.
 static void test_answer_lost_and_moved_again(void **state)
 {
 	struct mobile_client ivan = ready(), lost = elsewhere(&ivan);
@@ -226,14 +226,14 @@ static void test_answer_lost_and_moved_again(void **state)
 	assert_int_equal(mobile_show(&w, &lost), 0);
 	assert_int_equal(mobile_show(&w, &third), 0);
 	assert_string_not_equal(third.ticket, lost.ticket);
-	assert_cut_off(&w, &lost, CHANNEL); // its path has gone
+	assert_cut_off(&w, &lost, CHANNEL); // its path has been freed
 	assert_hears_ivan(&ivan);
 	assert_sends(&w, &third, CHANNEL);
 	assert_hears_ivan(&third);
 	assert_int_equal(mobile_show(&w, &lost), 437);
 }
 
-// Once the new 5-tuple or the new ticket is used the old ticket is none.
+// Once the new 5-tuple or the new ticket is used the old ticket is invalid.
 static void test_replay(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -253,7 +253,7 @@ static void test_replay(void **state)
 	assert_int_equal(fixture_stats(&w.f).refused[TURN_REFUSED_TICKET], 3);
 }
 
-// The new ticket from the new 5-tuple: the client has the answer, so the path is used.
+// The new ticket from the new 5-tuple: the client has received the answer, so the move is complete.
 static void test_new_ticket_moves(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), old = moved;
@@ -264,11 +264,11 @@ static void test_new_ticket_moves(void **state)
 	assert_string_not_equal(old.ticket, moved.ticket);
 	assert_hears_ivan(&moved);
 	assert_cut_off(&w, &ivan, CHANNEL);
-	assert_int_equal(mobile_show(&w, &old), 0); // sent again, as its answer may be lost
+	assert_int_equal(mobile_show(&w, &old), 0); // repeated, as its answer may be lost
 	assert_string_equal(old.ticket, moved.ticket);
 }
 
-// From where it is, a ticket renews itself.
+// From the current 5-tuple, a ticket renews itself.
 static void test_where_it_is(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -279,7 +279,7 @@ static void test_where_it_is(void **state)
 	assert_string_not_equal(ivan.ticket, first);
 	strcpy(moved.ticket, ivan.ticket);
 	assert_int_equal(mobile_show(&w, &moved), 0);
-	assert_int_equal(mobile_show(&w, &ivan), 0); // it is back before it has sent there
+	assert_int_equal(mobile_show(&w, &ivan), 0); // it returns before it has sent from there
 	assert_cut_off(&w, &moved, CHANNEL);
 	assert_sends(&w, &ivan, CHANNEL);
 	assert_hears_ivan(&ivan);
@@ -303,14 +303,14 @@ static void test_no_ticket(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// A ticket is of one allocation, and of no later one.
+// A ticket is valid for one allocation, and for no later one.
 static void test_gone(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), next = ivan;
 
 	assert_int_equal(mobile_refresh(&w, &ivan, 0), 0);
 	assert_int_equal(mobile_show(&w, &moved), 437);
-	for (unsigned int i = 0; i < 200; i++) { // each port has had others
+	for (unsigned int i = 0; i < 200; i++) { // each port is used again
 		mobile_advance(&w, 1000);
 		assert_int_equal(mobile_allocate(&w, &next), 0);
 		assert_int_equal(mobile_show(&w, &moved), 437);
@@ -318,7 +318,7 @@ static void test_gone(void **state)
 	}
 }
 
-// A Refresh that would be refused for something else leaves all as it was.
+// A Refresh that is refused for another reason changes nothing.
 static void test_refused_leaves_nothing(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -332,7 +332,7 @@ static void test_refused_leaves_nothing(void **state)
 	stun_put_u32(out, STUN_REQUESTED_ADDRESS_FAMILY, 2u << 24);
 	assert_int_equal(mobile_ask(&w, &moved), 443);
 	assert_cut_off(&w, &moved, CHANNEL);
-	assert_int_equal(mobile_show(&w, &moved), 0); // the ticket is as good as before
+	assert_int_equal(mobile_show(&w, &moved), 0); // the ticket is still valid
 }
 
 static void test_lifetime_0(void **state)
@@ -345,10 +345,10 @@ static void test_lifetime_0(void **state)
 	assert_int_equal(mobile_ask(&w, &moved), 0);
 	assert_false(stun_has(w.answer, STUN_MOBILITY_TICKET));
 	assert_int_equal(fixture_stats(&w.f).allocations, 0);
-	assert_int_equal(fixture_allocate(&w.f, &moved.c, 4), 0); // nothing is in the way
+	assert_int_equal(fixture_allocate(&w.f, &moved.c, 4), 0); // the 5-tuple is free
 }
 
-// Nobody has two allocations on a 5-tuple.
+// No client has two allocations on a 5-tuple.
 static void test_occupied(void **state)
 {
 	struct mobile_client ivan = ready(), occupant = elsewhere(&ivan);
@@ -358,8 +358,8 @@ static void test_occupied(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// An address and port that a client has left may be another's before the first has used its new
-// ones: kernels and NATs hand them out again.
+// Another client may get an address and port that a client has left, before the first has used its
+// new ones: kernels and NATs reuse them.
 static void test_left_to_another(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), eve = ivan;
@@ -377,7 +377,7 @@ static void test_left_to_another(void **state)
 	assert_sends(&w, &moved, CHANNEL);
 }
 
-// The same for one who moves there. Only a ticket that is good frees it.
+// A client that moves there. Only a valid ticket frees the 5-tuple.
 static void test_left_to_a_mover(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), olga, there;
@@ -398,7 +398,7 @@ static void test_left_to_a_mover(void **state)
 	assert_hears(&w, &olga.c.relay, PEER, 7001, &there);
 }
 
-// An Allocate that comes twice is the client's own, however late.
+// A retransmitted Allocate is the client's own, however late.
 static void test_left_and_sent_again(void **state)
 {
 	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000), moved;
@@ -416,7 +416,7 @@ static void test_left_and_sent_again(void **state)
 	assert_int_equal(fixture_stats(&w.f).allocations, 1);
 }
 
-// What nobody has used in time is no way: the allocation is where it was.
+// A path that is not used in time is freed: the allocation stays where it was.
 static void test_left_in_vain(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -427,7 +427,7 @@ static void test_left_in_vain(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// The path is the allocation's: its client gets none beside it.
+// The path belongs to the allocation: its client gets no second one there.
 static void test_allocate_on_path(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -450,7 +450,7 @@ static void test_silent_path(void **state)
 	assert_cut_off(&w, &moved, CHANNEL);
 	assert_int_equal(fixture_stats(&w.f).moves_lapsed, 1);
 	assert_hears_ivan(&ivan);
-	assert_int_equal(mobile_show(&w, &late), 437); // the client has had the new one for long
+	assert_int_equal(mobile_show(&w, &late), 437); // the client has had the new ticket for long
 	assert_int_equal(mobile_show(&w, &moved), 0);
 	assert_sends(&w, &moved, CHANNEL);
 	assert_hears_ivan(&moved);
@@ -468,7 +468,7 @@ static void test_silent_path_swept(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// The Refresh that begins a move refreshes, too. An allocation that expires takes its path along.
+// The Refresh that begins a move refreshes, too. An allocation that expires frees its path.
 static void test_lifetime(void **state)
 {
 	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
@@ -484,15 +484,15 @@ static void test_lifetime(void **state)
 	stun_put(mobile_begin_request(&w, &ivan, STUN_REFRESH), STUN_MOBILITY_TICKET, moved.ticket,
 		TICKET);
 	stun_put_u32(&w.f.w, STUN_LIFETIME, 1);
-	assert_int_equal(mobile_ask(&w, &ivan), 0); // 600 s at least
+	assert_int_equal(mobile_ask(&w, &ivan), 0); // at least 600 s
 	mobile_advance(&w, 601000);
 	assert_int_equal(fixture_stats(&w.f).allocations, 0);
 	assert_int_equal(fixture_stats(&w.f).redirects, 0);
 }
 
-// --- what stays ----------------------------------------------------------------------------------
+// --- permissions and channels --------------------------------------------------------------------
 
-// Permissions and channels stay, and another family of the client changes nothing for its peers.
+// Permissions and channels stay, and the client's new address family changes nothing for its peers.
 static void test_other_family(void **state)
 {
 	struct mobile_client ivan = ready(), moved = mobile_at(&ivan, "2001:db8::7", 6000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two servers that are each other's peers, and a client who closes a cycle: it makes an allocation
-// on the second through that on the first, and moves the first one to the relayed address of the
-// second. What goes round ends after a few datagrams.
+// Two servers that are each other's peers, and a client that closes a loop: it makes an allocation
+// on the second through the one on the first, and moves the first one to the relayed transport
+// address of the second. A datagram in the loop is dropped after a few hops.
 #include "bytes.h"
 #include "drop_of.h"
 #include "dp_world.h"
@@ -16,7 +16,7 @@ static void with_mobility(struct dp_world *w)
 	w->conf.turn.pools.moves = 16;
 }
 
-// Allocates with a ticket. Returns its length.
+// Allocates with a ticket. Returns the ticket's length.
 static uint16_t allocate(struct world_client *c, bool is_v4, uint8_t ticket[64])
 {
 	int family;
@@ -34,7 +34,7 @@ static uint16_t allocate(struct world_client *c, bool is_v4, uint8_t ticket[64])
 	return c->reply.alen[STUN_MOBILITY_TICKET];
 }
 
-// The client of the allocation is at another address from now on.
+// Moves the client of the allocation to another address.
 static void move(struct world_client *roamed, const uint8_t *ticket, uint16_t len,
 	const struct endpoint *peer)
 {
@@ -49,9 +49,9 @@ static void move(struct world_client *roamed, const uint8_t *ticket, uint16_t le
 	assert_int_equal(world_stats(&world).turn.moves, 1);
 }
 
-// Sends one datagram to the moved allocation, and plays the second server: what comes to its
-// relayed address it gives to the client there, which is the relayed address of the first. Returns
-// how many datagrams that makes.
+// Sends one datagram to the moved allocation, and acts as the second server: datagrams to its
+// relayed transport address go to the client there, which is the relayed transport address of the
+// first. Returns the number of datagrams that this makes.
 static unsigned int goes_round(
 	const struct world_client *c, const struct endpoint *second, uint8_t ttl)
 {
@@ -94,7 +94,7 @@ static void cycle(const char *client, const char *server)
 	world_send(&world, &d);
 	world_run(&world);
 	assert_true(world_take(&world, &c.endpoint, &got));
-	assert_int_equal(got.ttl, 63); // who has not moved has one hop less
+	assert_int_equal(got.ttl, 63); // a client that has not moved loses one hop
 	world_client(&world, &moved, client, 6000);
 	move(&moved, ticket, len, &second);
 	moved.relay = c.relay;
@@ -104,13 +104,13 @@ static void cycle(const char *client, const char *server)
 		printf("TTL %u: %u datagrams\n", ttls[i], n);
 		assert_in_range(n, 2, 19);
 	}
-	// a client far away is reached
+	// a distant client is reached
 	d.ttl = 40;
 	world_send(&world, &d);
 	world_run(&world);
 	assert_true(world_take(&world, &moved.endpoint, &got));
 	assert_int_equal(got.ttl, 32);
-	// what has no more hops than it is to lose ends here
+	// a datagram with too few hops left is dropped here
 	ended = world_stats(&world).drop[DP_DROP_TTL];
 	for (unsigned int ttl = 9; ttl > 0; ttl--) {
 		d.ttl = (uint8_t)ttl;
@@ -120,7 +120,7 @@ static void cycle(const char *client, const char *server)
 		assert_true(ttl != 9 || got.ttl == 1);
 		assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], ended + 9 - ttl);
 	}
-	// the other way is as ever
+	// the other direction is unchanged
 	d = (struct world_datagram){
 		.src = moved.endpoint, .dst = moved.server, .len = 8, .ttl = 64};
 	store_be16(d.data, CHANNEL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that end (TCP, TLS, DTLS), and allocations that wait for their client to come back by
-// another. The data path tells of the end: turn_shard_lost.
+// Connections that end (TCP, TLS, DTLS), and allocations that wait for their client to return on
+// another one. The data path reports the end: turn_shard_lost.
 #include "mobile_world.h"
 
 #define PEER "10.98.0.1"
@@ -85,7 +85,7 @@ static void test_comes_back(void **state)
 	assert_int_equal(fixture_stats(&w.f).outlived, 1);
 	mobile_advance(&w, 59000);
 	assert_int_equal(mobile_show(&w, &back), 0);
-	assert_hears(&w, &ivan.c.relay, PEER, 7000, &back); // at once: there is no old way
+	assert_hears(&w, &ivan.c.relay, PEER, 7000, &back); // at once: the old connection has ended
 	assert_sends(&w, &back, CHANNEL);
 	mobile_advance(&w, 2000);
 	assert_int_equal(allocations(), 1);
@@ -122,7 +122,7 @@ static void test_no_grace(void **state)
 	assert_int_equal(allocations(), 0);
 }
 
-// Who connects from the same address and port is nobody until he shows the ticket.
+// A new connection from that address and port has no allocation until it shows the ticket.
 static void test_same_5_tuple(void **state)
 {
 	struct mobile_client ivan = ready(true), newcomer = ivan;
@@ -139,7 +139,7 @@ static void test_same_5_tuple(void **state)
 	assert_sends(&w, &ivan, CHANNEL);
 }
 
-// Its lifetime ends it sooner.
+// A shorter lifetime ends the wait.
 static void test_expires(void **state)
 {
 	struct mobile_client ivan = ready(true);
@@ -151,7 +151,7 @@ static void test_expires(void **state)
 	assert_int_equal(w.f.told.ended[TURN_END_EXPIRED], 1);
 }
 
-// RFC 8016 3.2.2: when the old connection ends, what peers send takes the new way.
+// RFC 8016 3.2.2: when the old connection ends, peers' data goes to the new one.
 static void test_old_ends_under_way(void **state)
 {
 	struct mobile_client ivan = ready(true), moved = mobile_at(&ivan, "203.0.113.9", 6000);
@@ -165,7 +165,7 @@ static void test_old_ends_under_way(void **state)
 	assert_int_equal(allocations(), 1);
 }
 
-// The new connection ends before it is used: all is as before.
+// The new connection ends before it is used: nothing changes.
 static void test_new_ends_under_way(void **state)
 {
 	struct mobile_client ivan = ready(true), moved = over_tcp(&ivan, "203.0.113.9", 6000);
@@ -173,7 +173,7 @@ static void test_new_ends_under_way(void **state)
 
 	assert_int_equal(mobile_show(&w, &moved), 0);
 	assert_int_equal(turn_shard_path(w.f.shard, &v), 600000);
-	lose(&moved, 77); // another connection's end
+	lose(&moved, 77); // the end of another connection
 	assert_int_equal(turn_shard_path(w.f.shard, &v), 600000);
 	lose(&moved, 0);
 	assert_int_equal(turn_shard_path(w.f.shard, &v), 0);
@@ -182,7 +182,7 @@ static void test_new_ends_under_way(void **state)
 	assert_int_equal(fixture_stats(&w.f).redirects, 0);
 }
 
-// The data path is told of the connection that the client has moved to.
+// The data path is notified of the connection that the client has moved to.
 static void test_connection_told(void **state)
 {
 	struct mobile_client ivan = ready(true), moved = over_tcp(&ivan, "203.0.113.9", 6000);
@@ -220,7 +220,7 @@ static void test_dual(void **state)
 	}
 }
 
-// Half of it may end while it waits.
+// One half may expire while it waits.
 static void test_half_expires(void **state)
 {
 	struct mobile_client none = mobile_ivan("198.51.100.7", 5000);

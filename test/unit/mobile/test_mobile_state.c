@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocations that may move outlive the process: where their clients are, the ticket that these
-// have, and as what quota has counted them.
+// Allocations that may move survive the process: the addresses of their clients, the tickets, and
+// the parties that they are counted for.
 #include "mobile_world.h"
 #include "restart_world.h"
 
@@ -34,7 +34,7 @@ static void read_ticket(struct mobile_client *c, const struct fixture *f)
 		memcpy(c->ticket, m->data + m->off[STUN_MOBILITY_TICKET], TICKET);
 }
 
-// Sends a request to the client's home, and on to where a redirect or the ticket leads it.
+// Sends a request to the client's home, and on to the worker that a redirect or the ticket names.
 static unsigned int ask(struct mobile_client *c, struct fixture *f)
 {
 	uint8_t copy[2048];
@@ -123,7 +123,7 @@ static void assert_hears_at(const struct mobile_client *c)
 	assert_true(endpoint_eq(&path.dst, &c->c.endpoint));
 }
 
-// The next process knows the client where it has moved to, and takes its last ticket.
+// The next process knows the client's new address, and accepts its last ticket.
 static void test_moved(void **state)
 {
 	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000), moved, next;
@@ -149,7 +149,7 @@ static void test_moved(void **state)
 	assert_hears_at(&next);
 }
 
-// So does the /48 that it was counted in, which is full: eight /64 with one each.
+// So does the /48 that it was counted in, which is full: eight /64 with one allocation each.
 static void test_moved_network(void **state)
 {
 	struct mobile_client c, first, moved, more;
@@ -169,13 +169,13 @@ static void test_moved_network(void **state)
 	assert_int_equal(r.adopted.allocations, 8);
 	more = mobile_ivan("2001:db8:1:8::1", 5008);
 	assert_int_equal(allocate(&more), 486);
-	c = mobile_ivan("2001:db8:2::1", 6001); // where it is now
+	c = mobile_ivan("2001:db8:2::1", 6001); // its current address
 	assert_int_equal(allocate(&c), 0);
 	assert_int_equal(end(&moved), 0);
 	assert_int_equal(allocate(&more), 0);
 }
 
-// One that is under way is where it was; its client has the last ticket, or asks with it again.
+// A move in progress is undone; the client has the last ticket, or asks again with it.
 static void test_under_way(void **state)
 {
 	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000), moved;
@@ -193,7 +193,7 @@ static void test_under_way(void **state)
 	assert_hears_at(&moved);
 }
 
-// Two that have moved behind one address count where they were made.
+// Two that have moved behind one address count for the addresses where they were made.
 static void test_counted(void **state)
 {
 	struct mobile_client c[2], moved[2];
@@ -214,7 +214,7 @@ static void test_counted(void **state)
 	assert_int_equal(allocate(&c[0]), 0);
 }
 
-// Where the next process gives no tickets, they go on as any other.
+// If the next process gives no tickets, they continue as ordinary allocations.
 static void test_off(void **state)
 {
 	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000);
@@ -229,7 +229,7 @@ static void test_off(void **state)
 	assert_int_equal(move(&ivan), 405);
 }
 
-// With other workers, an allocation that has another place goes on; its ticket is of the old one.
+// With other workers, an allocation in another place continues; its ticket names the old place.
 static void test_other_workers(void **state)
 {
 	struct mobile_client ivan[8];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients whose new 5-tuple is another worker's, dual allocations, and those who mean harm: other
+// Clients whose new 5-tuple belongs to another worker, dual allocations, and attackers: other
 // users, users who move as often as they can.
 #include "mobile_world.h"
 #include "alloc.h"
@@ -50,7 +50,7 @@ static uint64_t redirects(const struct fixture *f)
 	return fixture_stats(f).redirects;
 }
 
-// --- another worker's ----------------------------------------------------------------------------
+// --- another worker ------------------------------------------------------------------------------
 
 static void test_led(void **state)
 {
@@ -63,7 +63,7 @@ static void test_led(void **state)
 	assert_sends(&w, &moved, CHANNEL);
 	assert_hears_ivan(&moved);
 	assert_cut_off(&w, &ivan, CHANNEL);
-	mobile_advance(&w, 590000); // the redirect lasts as the allocation does
+	mobile_advance(&w, 590000); // the redirect lasts as long as the allocation
 	assert_int_equal(mobile_refresh(&w, &moved, 900), 0);
 	mobile_advance(&w, 890000);
 	assert_int_equal(mobile_refresh(&w, &moved, 600), 0);
@@ -73,7 +73,7 @@ static void test_led(void **state)
 	assert_int_equal(redirects(&w.far), 0);
 }
 
-// From there to a third 5-tuple, and back to the first worker: no redirect stays behind.
+// From there to a third 5-tuple, and back to the first worker: no redirect remains.
 static void test_led_on(void **state)
 {
 	struct mobile_client ivan = ready(), b = far_at(&ivan, 6000), c, d;
@@ -106,7 +106,7 @@ static void test_led_answer_lost(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// What fails leaves no redirect, and what nobody uses is swept.
+// Failed requests leave no redirect, and unused ones are swept.
 static void test_led_in_vain(void **state)
 {
 	struct mobile_client ivan = ready(), moved = far_at(&ivan, 6000), late = moved;
@@ -152,8 +152,8 @@ static void test_ended_under_way(void **state)
 	assert_cut_off(&w, &moved, CHANNEL);
 }
 
-// A ticket that names a worker which there is not cannot be made, and one of a worker that the
-// client was led from leads nowhere.
+// A ticket of a nonexistent worker cannot be made, and a ticket of the worker that redirected the
+// client is not followed.
 static void test_led_twice(void **state)
 {
 	struct mobile_client ivan = ready(), moved = mobile_at(&ivan, "203.0.113.9", 6000);
@@ -173,8 +173,8 @@ static void test_led_twice(void **state)
 	assert_int_equal(redirects(&w.far), 0);
 }
 
-// A 5-tuple that was led to the allocation which has left it leads on to the next one made there,
-// and not when that fails.
+// A 5-tuple whose allocation has moved away leads on to the next one made there, and not if that
+// fails.
 static void test_led_and_left(void **state)
 {
 	struct mobile_client ivan = ready(), b = far_at(&ivan, 6000), c, eve, again;
@@ -206,12 +206,12 @@ static void test_led_and_left(void **state)
 		mobile_begin_request(&w, &eve, STUN_ALLOCATE), STUN_REQUESTED_TRANSPORT, 99u << 24);
 	assert_int_equal(mobile_ask(&w, &eve), 442);
 	assert_int_equal(fixture_stats(&w.f).moves, 3);
-	assert_int_equal(redirects(&w.far), 2); // c and again
+	assert_int_equal(redirects(&w.far), 2); // c, and the retransmission
 	assert_int_equal(mobile_refresh(&w, &c, 0), 0);
 	assert_int_equal(redirects(&w.far), 1);
 }
 
-// One who moves to a home where somebody has just left the 5-tuple is led on.
+// A client that moves to a home where another has just left the 5-tuple: the home leads it on.
 static void test_left_to_one_led(void **state)
 {
 	struct mobile_client ivan = ready(), there, away, far_one = far_at(&ivan, 5005);
@@ -267,7 +267,7 @@ static void test_dual(void **state)
 	assert_int_equal(mobile_show(&w, &moved), 0);
 	assert_hears(&w, &v4, PEER, 7000, &ivan);
 	assert_hears(&w, &v6, "fd99::10", 7000, &ivan);
-	assert_sends(&w, &moved, 0x4006); // of either
+	assert_sends(&w, &moved, 0x4006); // of both families
 	assert_hears(&w, &v4, PEER, 7000, &moved);
 	assert_hears(&w, &v6, "fd99::10", 7000, &moved);
 	assert_sends(&w, &moved, 0x4004);
@@ -287,7 +287,7 @@ static unsigned int end_half(struct mobile_client *c, int family)
 	return mobile_ask(&w, c);
 }
 
-// Whichever half is left has the ticket.
+// The remaining half has the ticket, whichever it is.
 static void test_half(void **state)
 {
 	for (int ended = 4; ended <= 6; ended += 2) {
@@ -305,7 +305,7 @@ static void test_half(void **state)
 	}
 }
 
-// Leaves one port of IPv4 to the worker, and none to the other one, which has half of them.
+// Leaves the worker one IPv4 port, and the other worker, which has half of them, no port.
 static void fill(void)
 {
 	const unsigned int half = (w.f.config.port_hi - w.f.config.port_lo + 1u) / 2;
@@ -326,7 +326,7 @@ static void fill(void)
 	mobile_advance(&w, 1);
 }
 
-// Each ticket leads to its allocation, however many have lost a half at one and the same port.
+// Each ticket leads to its allocation, even if many have lost a half on one port.
 static void test_one_after_another(void **state)
 {
 	struct endpoint v4[3] = {0}, v6[3] = {0};
@@ -339,7 +339,7 @@ static void test_one_after_another(void **state)
 		assert_int_equal(end_half(&ivan[i], 4), 0);
 		mobile_advance(&w, 1);
 	}
-	for (uint16_t i = 1; i < 4; i++) { // one in the middle of them first
+	for (uint16_t i = 1; i < 4; i++) { // first one in the middle
 		struct mobile_client moved = far_at(&ivan[i % 3], (uint16_t)(6000 + i));
 
 		assert_int_equal(mobile_show(&w, &moved), 0);
@@ -349,7 +349,7 @@ static void test_one_after_another(void **state)
 	}
 }
 
-// A half that ends while the client is under way, by its ticket or without.
+// A half that ends during a move, by its ticket or without.
 static void test_half_under_way(void **state)
 {
 	struct endpoint v4 = {0}, v6 = {0};
@@ -374,8 +374,7 @@ static void test_half_under_way(void **state)
 	assert_sends(&w, &moved, 0x4006);
 }
 
-// The half that the path leads to need not be that which has the ticket: the one whose channels are
-// used is the first of the two.
+// The path may lead to the half without the ticket: the half whose channels are used is the first.
 static void test_half_in_use_under_way(void **state)
 {
 	for (int ended = 4; ended <= 6; ended += 2) {
@@ -396,9 +395,9 @@ static void test_half_in_use_under_way(void **state)
 	}
 }
 
-// --- those who mean harm -------------------------------------------------------------------------
+// --- attackers -----------------------------------------------------------------------------------
 
-// A stolen ticket is of no use without the owner's password.
+// A stolen ticket is useless without the owner's password.
 static void test_stolen(void **state)
 {
 	struct mobile_client ivan = ready(), eve = mobile_at(&ivan, "203.0.113.66", 6666);
@@ -415,10 +414,10 @@ static void test_stolen(void **state)
 	assert_cut_off(&w, &eve, CHANNEL);
 	assert_cut_off(&w, &far_eve, CHANNEL);
 	assert_string_equal(eve.ticket, ivan.ticket);
-	assert_int_equal(mobile_show(&w, &ivan), 0); // it is still good
+	assert_int_equal(mobile_show(&w, &ivan), 0); // it is still valid
 }
 
-// A nonce is of an address, so a Refresh that was heard on its way is of no use elsewhere.
+// A nonce is bound to an address, so an intercepted Refresh is useless elsewhere.
 static void test_replayed_elsewhere(void **state)
 {
 	struct mobile_client ivan = ready(), moved = mobile_at(&ivan, "203.0.113.9", 6000);
@@ -429,7 +428,7 @@ static void test_replayed_elsewhere(void **state)
 	assert_hears_ivan(&ivan);
 }
 
-// Quota has counted the client once and for all, wherever it goes.
+// Quotas count the client once, wherever it goes.
 static int setup_quota(void **state)
 {
 	struct turn_config c = mobile_config();
@@ -451,24 +450,24 @@ static void test_quota(void **state)
 		mobile_advance(&w, 1);
 	}
 	assert_int_equal(turn_quota_total(w.f.quota), 1);
-	eve = mobile_at(&ivan, "203.0.113.9", 5001); // where ivan is now: not counted there
+	eve = mobile_at(&ivan, "203.0.113.9", 5001); // ivan's new address, which does not count
 	eve.c.user = "eve";
 	eve.c.password = "evil";
 	assert_int_equal(fixture_allocate(&w.f, &eve.c, 4), 0);
-	eve = mobile_at(&eve, "198.51.100.7", 5001); // where he was counted
+	eve = mobile_at(&eve, "198.51.100.7", 5001); // the address that it counts for
 	eve.c.user = "1800000000:olga";
 	assert_int_equal(mobile_refresh(&w, &c, 0), 0);
-	assert_int_equal(turn_quota_total(w.f.quota), 1); // eve's
+	assert_int_equal(turn_quota_total(w.f.quota), 1); // that of eve
 	c = mobile_ivan("198.51.100.7", 5002);
 	assert_int_equal(mobile_allocate(&w, &c), 0);
 }
 
-// What one user can take of the room for moves leaves enough for others.
+// One user's share of the room for moves leaves enough for others.
 static int setup_room(void **state)
 {
 	struct turn_config c = mobile_config();
 
-	c.pools.moves = 16; // 8 for each worker
+	c.pools.moves = 16; // 8 on each worker
 	c.pools.per_user = 50;
 	return open_with(state, &c);
 }
@@ -488,7 +487,7 @@ static void test_room(void **state)
 		assert_int_equal(codes[i], i < 4 ? 0 : 508);
 	}
 	assert_int_equal(fixture_stats(&w.f).pool_refused, 8);
-	for (unsigned int i = 0; i < 12; i++) // who was refused goes on where he is
+	for (unsigned int i = 0; i < 12; i++) // refused clients continue at their old address
 		assert_int_equal(mobile_refresh(&w, &many[i], 600), 0);
 	late = mobile_ivan("198.51.100.9", 5000);
 	late.c.user = "eve";
@@ -496,19 +495,19 @@ static void test_room(void **state)
 	assert_int_equal(mobile_allocate(&w, &late), 0);
 	led = mobile_at(&late, "203.0.113.10", 6000);
 	assert_int_equal(mobile_show(&w, &led), 0);
-	for (unsigned int i = 0; i < 4; i++) // a move that is complete takes nothing here
+	for (unsigned int i = 0; i < 4; i++) // a complete move takes no room here
 		assert_int_equal(mobile_refresh(&w, &moved[i], 600), 0);
 	mobile_advance(&w, 1);
 	for (unsigned int i = 4; i < 8; i++)
 		assert_int_equal(mobile_show(&w, &moved[i]), 0);
 }
 
-// A part of few is one: a user may move where the room is little.
+// The share of a small room is one: a user may move even there.
 static int setup_little_room(void **state)
 {
 	struct turn_config c = mobile_config();
 
-	c.pools.moves = 6; // 3 for each worker, of which a quarter is none
+	c.pools.moves = 6; // 3 on each worker; a quarter of that would be 0
 	c.pools.per_user = 25;
 	return open_with(state, &c);
 }
@@ -525,7 +524,7 @@ static void test_little_room(void **state)
 	}
 }
 
-// On the worker that leads them there, the moved count as long as they live.
+// On the worker that leads them there, moved clients count while they live.
 static void test_room_of_home(void **state)
 {
 	struct mobile_client many[6], moved[6];
@@ -544,7 +543,7 @@ static void test_room_of_home(void **state)
 	assert_int_equal(mobile_show(&w, &moved[5]), 0);
 }
 
-// A client that jumps from port to port has one path at a time.
+// A client that moves from port to port has one path at a time.
 static void test_jumping(void **state)
 {
 	struct mobile_client ivan = ready(), c = ivan;

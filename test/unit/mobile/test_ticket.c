@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets say what they were made to say, on the box that has made them, and nothing to anybody
-// else.
+// Tickets tell their contents to the server that made them, and nothing to anybody else.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +65,7 @@ static void test_text(void **state)
 	}
 }
 
-// RFC 8016: encrypted, and authenticated. Two tickets of one allocation have nothing in common.
+// RFC 8016: encrypted and authenticated. Two tickets of one allocation share no bytes.
 static void test_sealed(void **state)
 {
 	uint8_t a[TICKET_LEN], b[TICKET_LEN];
@@ -96,7 +95,7 @@ static void test_any_change(void **state)
 	}
 }
 
-// A fleet has the secret in common, and none of it the tickets of another.
+// Servers of a fleet share the secret, but none accepts the tickets of another.
 static void test_other_box(void **state)
 {
 	static const uint8_t other_boot[32] = "another box of the same fleet...";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A data path that ends and another that begins with its area: clients go on, on ports of all kinds
+// A data path that ends and a new one that adopts its area: clients continue, on ports of all kinds
 // and with another number of workers.
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void open_world(const struct world_setup *s)
 
 	named.change = name_file;
 	world_open(&world, &named);
-	// the world's own time would be far ahead of that in which areas are taken up
+	// the world's own time would be far ahead of the time of adoption
 	world.ms = dp_clock_ms(world.dp) + 1;
 }
 
@@ -108,7 +108,7 @@ static void calls_go_on(void **state)
 		assert_relays(&c[i], &peer);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		client_begin(&world, &c[i], STUN_REFRESH);
-		assert_int_equal(client_ask(&world, &c[i]), 0); // by the nonce that it has
+		assert_int_equal(client_ask(&world, &c[i]), 0); // with its current nonce
 		assert_relays(&c[i], &peer);
 	}
 	assert_int_equal(world_drops(&world), 0);
@@ -121,8 +121,8 @@ static void rss_key_of(unsigned int i, uint8_t key[40])
 	memcpy(key, world.dp->port[i].port->rss_key, 40);
 }
 
-// A NIC spreads after a restart as it did before, or every client would have another home. Another
-// box spreads in another way, and so does another port, or a box that keeps nothing.
+// After a restart a NIC spreads as before, or every client would get another home. Another server
+// spreads differently, and so does another port, or a server that keeps no state.
 static void the_nic_spreads_as_before(void **state)
 {
 	const struct world_setup s = {
@@ -145,12 +145,12 @@ static void the_nic_spreads_as_before(void **state)
 	world_close(&world);
 }
 
-// The home that is told of a client is where its packets go.
+// The computed home of a client is the worker that gets its packets.
 static void the_home_is_that_of_packets(void **state)
 {
 	const struct change *s = *state;
 	const char *const hosts[] = {"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
-	static struct rte_mbuf none; // no hash of the NIC
+	static struct rte_mbuf none; // no hash from the NIC
 
 	open_world(&s->after);
 	for (unsigned int n = 0; n < 1000; n++) {
@@ -203,7 +203,7 @@ static off_t lock_size(void)
 	return st.st_size;
 }
 
-// As many processes have died young since.
+// As many processes have died soon after their start.
 static void die(unsigned int times)
 {
 	char path[112];
@@ -212,7 +212,7 @@ static void die(unsigned int times)
 	assert_int_equal(truncate(path, (off_t)times * 4096), 0);
 }
 
-// A process counts as dead until it has lived for a minute, or has ended in order.
+// A process counts as a crash until it has run for a minute, or has ended in order.
 static void a_minute_is_a_life(void **state)
 {
 	const struct change *s = *state;
@@ -232,7 +232,7 @@ static void a_minute_is_a_life(void **state)
 	assert_int_equal(lock_size(), 0);
 }
 
-// What three have died of is not taken up by a fourth.
+// State that three processes died with is not adopted by a fourth.
 static void three_deaths_are_enough(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -259,12 +259,12 @@ static void three_deaths_are_enough(void **state)
 	assert_non_null(strstr(told.reason, "3 processes in a row have died"));
 	assert_true(told.aside);
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
-	assert_int_equal(lock_size(), 4096); // and this one is the first of others
+	assert_int_equal(lock_size(), 4096); // and this process is the first of a new row
 	snprintf(path, sizeof(path), "%s.crashed", file);
 	assert_int_equal(stat(path, &st), 0);
 	world_close(&world);
 	die(3);
-	assert_int_equal(unlink(file), 0); // there is nothing to be taken up
+	assert_int_equal(unlink(file), 0); // there is no state to adopt
 	open_world(&s->before);
 	assert_true(dp_state(world.dp, &told));
 	assert_int_equal(told.start, DP_STATE_EMPTY);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of the state area: what is made, what is found and what is refused, whoever else has put
+// The file of the state area: creation, adoption and refusal, even if another user has put
 // something there.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void make(struct state_file *f, size_t size)
 		fail_msg("%s", error);
 }
 
-// A process that fills a file with a byte, and dies before or after it has settled it.
+// A process that fills a file with a byte, and dies before or after it has settled the file.
 static void process(uint8_t byte, bool settles)
 {
 	struct state_file f;
@@ -84,7 +84,7 @@ static void process(uint8_t byte, bool settles)
 	memset(f.fresh.mem, byte, f.fresh.size);
 	if (settles && state_file_settle(&f, error, sizeof(error)) != 0)
 		fail_msg("%s", error);
-	// what the kernel does at death
+	// done by the kernel when a process dies
 	close(f.lock);
 	f.lock = -1;
 }
@@ -136,7 +136,7 @@ static void an_end_removes_what_it_shall(void **state)
 	process(1, true);
 	open_file(&f);
 	make(&f, SIZE);
-	state_file_close(&f, true); // not ours: it was never settled
+	state_file_close(&f, true); // not adopted: it was never settled
 	assert_false(is_there(".new"));
 	assert_found(1);
 	open_file(&f);
@@ -146,7 +146,7 @@ static void an_end_removes_what_it_shall(void **state)
 	assert_false(is_there(""));
 }
 
-// As a process does that has become another user in the meantime.
+// For a process that has changed its user in the meantime.
 static void what_cannot_be_removed_is_emptied(void **state)
 {
 	struct state_file f;
@@ -183,7 +183,7 @@ static void what_cannot_be_removed_is_emptied(void **state)
 	assert_found(2);
 }
 
-// --- what is refused -----------------------------------------------------------------------------
+// --- refusals ------------------------------------------------------------------------------------
 
 static void assert_refused(const char *reason)
 {
@@ -311,7 +311,7 @@ static void deaths_are_counted_from_process_to_process(void **state)
 	state_file_close(&f, true);
 }
 
-// --- two of them ---------------------------------------------------------------------------------
+// --- two processes -------------------------------------------------------------------------------
 
 static void two_processes_never_share_it(void **state)
 {
@@ -342,7 +342,7 @@ static void two_processes_never_share_it(void **state)
 	close(go[1]);
 }
 
-// Keys are in it: not in a core dump (dd), not in a child (dc), not in swap (lo).
+// It contains keys: not in a core dump (dd), not in a child (dc), not in swap (lo).
 static void it_stays_where_it_is(void **state)
 {
 	char line[512], range[40];
@@ -363,7 +363,7 @@ static void it_stays_where_it_is(void **state)
 			continue;
 		assert_non_null(strstr(line, " dd"));
 		assert_non_null(strstr(line, " dc"));
-#ifndef __SANITIZE_ADDRESS__ // which does nothing for mlock
+#ifndef __SANITIZE_ADDRESS__ // where mlock has no effect
 		assert_true((strstr(line, " lo") != NULL) == (rc == 0));
 #endif
 		found = true;

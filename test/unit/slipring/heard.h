@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --check tells, for its tests. Included behind cmocka.h.
+// Collects the messages of --check, for its tests. Include it after cmocka.h.
 #pragma once
 
 #include <stdio.h>

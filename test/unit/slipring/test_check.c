@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a configuration does not fit a machine, of which the tests make up the parts.
+// Conflicts between a configuration and a machine. The tests make up the parts of the machine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@
 
 static char dir[] = "/tmp/check.XXXXXX";
 
-// --- a made-up /sys ------------------------------------------------------------------------------
+// --- a simulated /sys ----------------------------------------------------------------------------
 
 __attribute__((format(printf, 1, 2))) static char *path(const char *fmt, ...)
 {
@@ -127,8 +127,8 @@ static void test_lcores(void **state)
 	assert_heard(&h, 1, 0, "2:11: eal.lcores: there is no CPU 2 on this machine");
 }
 
-// How many lcores DPDK has is settled where it is built: 128 for Debian's x86-64, 256 for its
-// arm64. The last fits, the next does not.
+// DPDK's number of lcores is fixed when it is built: 128 for Debian's x86-64, 256 for its arm64.
+// The last number is valid, the next is not.
 static void test_lcore_numbers(void **state)
 {
 	char text[64], wanted[128];
@@ -214,7 +214,7 @@ static void test_devices(void **state)
 	h = device("0000:af:00.0");
 	assert_heard(&h, 0, 1,
 		"7:13: ports[0].device: there is no PCI device 0000:af:00.0 on this machine");
-	// what is to be said of a device is said once, whatever VLANs it carries
+	// a message about a device appears once, whatever VLANs it carries
 	h = device("0000:af:00.0\n    vlans: [{id: 5, addresses: [10.5.0.1/24]}]");
 	assert_heard(&h, 0, 1, "7:13: ports[0].device: there is no PCI device 0000:af:00.0");
 	h = device("net_null0");
@@ -314,8 +314,8 @@ static void test_listeners(void **state)
 
 // --- packet ports --------------------------------------------------------------------------------
 
-// What is told of a port on an interface, with a range and reserved ports of the kernel's, and a
-// line of its list of sockets.
+// The messages about a port on an interface, with a local port range and reserved ports of the
+// kernel, and a line of the kernel's list of sockets.
 static struct heard packets(
 	const char *device, const char *range, const char *reserved, const char *socket)
 {
@@ -365,11 +365,11 @@ static void test_packet_addresses(void **state)
 	assert_non_null(strstr(h.text, "10.0.0.1 is not on interface lo (yet)"));
 	if (strstr(h.text, "`ip addr add 10.0.0.1/24 dev lo`") == NULL)
 		fail_msg("%s", h.text);
-	h = packets("net_a", "32768\t60999\n", "\n", ""); // no packet port: nobody's concern
+	h = packets("net_a", "32768\t60999\n", "\n", ""); // no packet port: not checked
 	assert_heard(&h, 0, 0, "");
 }
 
-// Both files are told of, each at its key.
+// Both files are reported, each with its key.
 static void test_tls(void **state)
 {
 	struct conf *c = load("listeners:",
@@ -383,7 +383,7 @@ static void test_tls(void **state)
 		"15:20: tls.certificate: /nonexistent/c.pem: No such file or directory\n"
 		"15:45: tls.key: /nonexistent/k.pem: No such file or directory\n");
 	conf_free(c);
-	// nobody needs them
+	// no listener needs them
 	c = load("listeners:", "tls: {certificate: /nonexistent/c.pem}\nlisteners:");
 	h = (struct heard){{0}};
 	check_tls(c, &r);
@@ -391,7 +391,7 @@ static void test_tls(void **state)
 	conf_free(c);
 }
 
-// Those of one listener are told of at their own keys, once for all addresses of its entry.
+// Files of one listener are reported with their own keys, once for all addresses of its entry.
 static void test_tls_of_one(void **state)
 {
 	struct conf *c = load("listeners:",
@@ -409,7 +409,7 @@ static void test_tls_of_one(void **state)
 	conf_free(c);
 }
 
-// What the start would find is said before.
+// Errors that the start would find are reported earlier.
 static void test_records(void **state)
 {
 	char piece[256];
@@ -464,7 +464,7 @@ static void test_state(void **state)
 	conf_free(c);
 }
 
-// --- ports that others have ----------------------------------------------------------------------
+// --- ports of other programs ---------------------------------------------------------------------
 
 static struct conf *load_tcp(unsigned int port)
 {
@@ -492,7 +492,7 @@ static void a_tcp_port_that_another_program_has_is_an_error(void **state)
 	assert_heard(&h, 1, 0, "16:");
 	assert_non_null(strstr(h.text, "test_check (pid "));
 	assert_non_null(strstr(h.text, "listens on TCP port"));
-	// a slipring that runs is none
+	// a running slipring does not count
 	prctl(PR_SET_NAME, "slipring");
 	h = (struct heard){0};
 	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
@@ -503,7 +503,7 @@ static void a_tcp_port_that_another_program_has_is_an_error(void **state)
 	conf_free(c);
 }
 
-// --- what is said --------------------------------------------------------------------------------
+// --- messages ------------------------------------------------------------------------------------
 
 static const char *no_prefix(enum conf_weight weight)
 {

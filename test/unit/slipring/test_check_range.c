@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports of ours that the kernel chooses for its own sockets: what --check tells, and that what it
-// advises leaves the kernel enough of them.
+// Our ports that the kernel may choose for its own sockets: the messages of --check, and that its
+// advice leaves the kernel enough ports.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,9 +89,9 @@ static struct heard relaying(const char *relay, const char *range, const char *r
 
 #define BY_RANGE(range) "`sysctl -w net.ipv4.ip_local_port_range=\"" range "\"`, and the same in "
 #define USUAL "32768\t60999\n"
-#define NODE_PORTS "30000-32767" // that another package has reserved
+#define NODE_PORTS "30000-32767" // reserved by another package
 
-// What is advised leaves the kernel ports of its own, whatever is to be kept from it.
+// The advice leaves the kernel its own ports, whatever must be excluded.
 static void test_ports_left(void **state)
 {
 	static const char many[] =
@@ -118,11 +118,11 @@ static void test_ports_left(void **state)
 		{"1024-63000", USUAL, "\n", 1,
 			"relay ports: reserving ours would leave it 0: make relay.ports smaller, "
 			"so that it has 4096 in a row"},
-		// a list that is too long for a line is nothing to be copied in part
+		// a list too long for a line is not suggested in part
 		{"49152-65535", USUAL, many, 1,
 			"leave it 16384 by adding 49152-65535 to "
 			"net.ipv4.ip_local_reserved_ports\n"},
-		// it keeps off them, and has nothing left
+		// the kernel avoids them, and has no ports left
 		{"32769-65535", USUAL, "32769-65535\n", 0,
 			"relay.ports: the kernel has 1 ports left for its own sockets, DNS clients "
 			"for instance: leave it 22768 by " BY_RANGE("10001 32768")},
@@ -161,7 +161,7 @@ static struct conf *load_packet(const char *listeners, const char *relays)
 	return c;
 }
 
-// Listeners, and ports to relay TCP from, may be the kernel's choice no less than relay ports.
+// The kernel may choose the ports of listeners, and those that relay TCP, as well as relay ports.
 static void test_other_ports(void **state)
 {
 	static const struct {
@@ -177,17 +177,17 @@ static void test_other_ports(void **state)
 			"listeners[1].port: ", "ip_local_port_range=\"10000 39999\"`"},
 		{ALSO("address: 10.0.0.1, port: 40000"), RELAYS, "32768 39999\n", 0, "", ""},
 		{ALSO("address: 10.0.0.1, port: 80"), RELAYS, "32 3000\n", 0, "",
-			""}, // it leaves that out
+			""}, // the kernel excludes that one
 		{ALSO("address: 10.0.0.1, port: 4000"), RELAYS, "3000 4000\n", 2,
 			"listeners[1].port: ", "ip_local_port_range=\"10000 49151\"`"},
 		{ALSO("address: 'fd00::1', port: 3478"), RELAYS, "3478 3478\n", 1,
 			"listeners[0].port: ", "ip_local_port_range=\"10000 49151\"`"}, // once
-		// another port's, and the kernel's own
+		// on another port, and the kernel's own
 		{ALSO("address: 10.1.0.1, port: 40000"), RELAYS, "32768 60999\n", 0, "", ""},
 		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), RELAYS, "32768 60999\n", 0,
 			"", ""},
 		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), TCP("60000-60999"),
-			"32768 60999\n", 0, "", ""}, // within what it leaves out
+			"32768 60999\n", 0, "", ""}, // among those that the kernel excludes
 		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), TCP("41000-41999"),
 			"32768 60999\n", 1, "21:31: relay.tcp.ports: the kernel gives ports ",
 			"=80,49152-65535,41000-41999`"},

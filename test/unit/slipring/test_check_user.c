@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the server may still read as another user: asked of one process, however many files there
-// are.
+// Files that the server may still read as another user: one child process checks all of them,
+// however many there are.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-// the order is cmocka's
+// cmocka requires this order
 #include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void one_process_answers_for_all_files(void **state)
 	ask();
 	assert_int_equal(told, FILES / 2);
 	assert_int_equal(forks, 1);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // and is gone
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // and it has been reaped
 }
 
 static void nothing_is_said_without_a_process(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What EAL is told: lcores, devices, memory, and whose word counts. Nothing here starts EAL.
+// Arguments of EAL: lcores, devices, memory, and which setting overrides which. Nothing here starts
+// EAL.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +72,7 @@ static void test_deal(void **state)
 {
 	const unsigned int odd[] = {5, 9};
 
-	// More CPUs than workers: the first is left to management.
+	// More CPUs than workers: the first is reserved for management.
 	assert_deal(four, 4, 2, "0@(0,1,2,3),1@1,2@2");
 	assert_deal(four, 4, 3, "0@(0,1,2,3),1@1,2@2,3@3");
 	assert_deal(four, 4, 4, "0@(0,1,2,3),1@0,2@1,3@2,4@3");
@@ -87,7 +88,7 @@ static void test_workers_default(void **state)
 	assert_int_equal(eal_workers_default(2, 0), 1);
 	assert_int_equal(eal_workers_default(8, 0), 7);
 	assert_int_equal(eal_workers_default(128, 0), TURN_WORKERS_MAX);
-	// eal.lcores counts the management lcore.
+	// eal.lcores includes the management lcore.
 	assert_int_equal(eal_workers_default(8, 3), 2);
 	assert_int_equal(eal_workers_default(2, 5), 4);
 }
@@ -113,7 +114,7 @@ static void test_plain(void **state)
 	eal_args_free(&a);
 }
 
-// DPDK says more where its area is at debug, and lib/port where that of ports is.
+// DPDK logs more if its area is at debug, and lib/port if the area of ports is.
 static void test_areas(void **state)
 {
 	struct conf c = base_conf();
@@ -148,7 +149,7 @@ static void test_no_hugepages(void **state)
 	assert_true(has(&a, "400"));
 	assert_true(has(&a, "--no-shconf"));
 	assert_true(has(&a, "--iova-mode=va"));
-	// EAL refuses the two together.
+	// EAL refuses the combination.
 	assert_false(has(&a, "--in-memory"));
 	eal_args_free(&a);
 	p.free_mb = 300;
@@ -157,7 +158,7 @@ static void test_no_hugepages(void **state)
 	eal_args_free(&a);
 }
 
-// Nothing is opened then: there is no EAL, and no lock of its prefix.
+// Then no file is opened: EAL does not start, and does not lock its prefix.
 static void test_more_memory_than_there_is(void **state)
 {
 	struct conf c = base_conf();
@@ -199,7 +200,7 @@ static void test_pci(void **state)
 	eal_args_free(&a);
 }
 
-// EAL looks at the PCI bus for the members of a bond too.
+// EAL scans the PCI bus for the members of a bond, too.
 static void test_bond(void **state)
 {
 	char *members[] = {"0000:3b:00.0", "net_null0", "0000:3b:00.1"};
@@ -221,7 +222,7 @@ static void test_bond(void **state)
 	eal_args_free(&a);
 }
 
-// A vtap is no device of EAL's: nothing is said of it, with hugepages and without.
+// A vtap is no EAL device: there is no argument for it, with hugepages or without.
 static void test_vtap(void **state)
 {
 	struct conf_port port = {.name = "wan", .device = "vtap:t0,netns=lab"};
@@ -261,7 +262,7 @@ static void test_configured(void **state)
 	assert_true(has(&a, "--log-level=*:info"));
 	assert_true(has(&a, "--log-level=port:info"));
 	assert_string_equal(a.argv[a.argc - 1], "--vdev=net_null7");
-	// A memory option of the operator's ends our say in it.
+	// A memory option of the operator replaces ours.
 	assert_int_equal(a.memory, EAL_MEMORY_OPERATOR);
 	assert_false(has(&a, "--in-memory"));
 	assert_false(has(&a, "--no-huge"));
@@ -281,7 +282,7 @@ static void test_command_line_wins(void **state)
 	p.extra = extra;
 	p.nb_extra = 4;
 	assert_int_equal(eal_args_build(&a, &p), 0);
-	// EAL takes one list of lcores only.
+	// EAL accepts a single list of lcores.
 	assert_false(has_prefix(&a, "--lcores"));
 	assert_string_equal(a.file_prefix, "mine");
 	// --main-lcore is not -m.
@@ -357,12 +358,12 @@ static void test_instance(void **state)
 	second_fd = instance_lock("two", error, sizeof(error));
 	assert_true(second_fd >= 0);
 	close(second_fd);
-	// And after the first is gone its prefix is free.
+	// And once the first has exited its prefix is free.
 	close(fd);
 	fd = instance_lock("one", error, sizeof(error));
 	assert_true(fd >= 0);
 	close(fd);
-	// a link there would have any file emptied
+	// a symbolic link there could be used to truncate any file
 	snprintf(path, sizeof(path), "%s/dpdk/one/instance.lock", dir);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("../two/instance.lock", path), 0);

@@ -107,7 +107,7 @@ static void test_refusals(void **state)
 	assert_string_equal(error, "missing argument of --show-driver");
 	assert_int_equal(PARSE(&o, "--drivers", "d"), -1);
 	assert_non_null(strstr(error, "-c FILE"));
-	// Nothing of a failed parse stays behind in getopt.
+	// A failed parse leaves no state in getopt.
 	assert_int_equal(PARSE(&o, "-c", "a.yaml"), 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all allocations of a shard have relayed: that nothing is missing once they have ended, that
-// no counter ever falls, and the classes of lifetimes and sizes at their borders.
+// Sums of all allocations of a shard: complete once they have ended, no counter ever decreases, and
+// the classes of lifetimes and sizes at their bounds.
 #include "turn_fixture.h"
 
 #include "alloc.h"
@@ -42,7 +42,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// --- what was relayed ----------------------------------------------------------------------------
+// --- relayed datagrams ---------------------------------------------------------------------------
 
 static void relay(unsigned int i, unsigned int leg, uint16_t len)
 {
@@ -71,8 +71,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-// While they live up to 63 datagrams and 64 KiB of each and each leg are missing, or too many where
-// they were taken back.
+// For each live allocation and leg up to 63 datagrams and 64 KiB are missing, or counted too much
+// if they were taken back.
 static void check_live(void)
 {
 	const struct turn_sums s = sums();
@@ -87,8 +87,8 @@ static void check_live(void)
 	before = s;
 }
 
-// Exact, except for what had been added before it was taken back, as no counter falls: that is
-// known.
+// Exact, except for datagrams that had been added before they were taken back, because no counter
+// decreases: their number is known.
 static void check_ended(void)
 {
 	const struct turn_sums s = sums();
@@ -104,8 +104,9 @@ static void check_ended(void)
 	assert_int_equal(s.ended_bytes, expected.bytes[0] + expected.bytes[1]);
 }
 
-// What was relayed and has waited for a neighbour may be dropped when its allocation has ended.
-// That has been told then, and whose it was is known no more: it is nobody's loss.
+// A relayed datagram that waited for a neighbour may be dropped after its allocation has ended. The
+// end has been reported by then, and the owner is no longer known: the loss is counted for no
+// allocation.
 static void what_comes_late_is_nobodys(void **state)
 {
 	struct sums_ahead none = {0};
@@ -146,7 +147,7 @@ static void nothing_is_missing_in_the_end(void **state)
 	check_ended();
 }
 
-// A count that has just spilled, and is then taken back again and again, is not added twice.
+// A count that has just spilled, and is then taken back repeatedly, is not added twice.
 static void spilled_and_taken_back(void **state)
 {
 	for (unsigned int n = 0; n < 63; n++)
@@ -166,7 +167,7 @@ static void losses_are_counted_at_once(void **state)
 {
 	const struct endpoint stranger = fixture_endpoint("10.99.0.77", 9);
 
-	f.shard->usage[0].lost[TURN_LOSS_PERMISSION] = UINT16_MAX; // an allocation's stop there
+	f.shard->usage[0].lost[TURN_LOSS_PERMISSION] = UINT16_MAX; // an allocation stops there
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		for (unsigned int n = 0; n < 5; n++)
 			fixture_from_peer(&f, &client[i].relay, &stranger, data, 10);
@@ -182,7 +183,7 @@ static uint32_t slot_of(const struct fixture_client *c)
 	return f.burst.view[0].slot;
 }
 
-// Ends an allocation that has lived so long, and returns its class.
+// Ends an allocation after this lifetime, and returns its class.
 static unsigned int lifetime(uint32_t seconds)
 {
 	const struct turn_sums was = sums();
@@ -198,7 +199,7 @@ static unsigned int lifetime(uint32_t seconds)
 		if (now.lifetimes[i] == was.lifetimes[i])
 			continue;
 		assert_int_equal(now.lifetimes[i], was.lifetimes[i] + 1);
-		assert_int_equal(class, TURN_LIFETIME_CLASSES); // in one only
+		assert_int_equal(class, TURN_LIFETIME_CLASSES); // in a single class
 		class = i;
 	}
 	begin(&client[0]);
@@ -220,7 +221,7 @@ static void lifetimes_have_classes(void **state)
 	assert_int_equal(lifetime(UINT32_MAX / 2), TURN_LIFETIME_CLASSES - 1);
 }
 
-// Ends an allocation that has relayed so much.
+// Ends an allocation that has relayed this much.
 static unsigned int size(uint64_t bytes)
 {
 	const struct turn_sums was = sums();
@@ -254,12 +255,12 @@ static void sizes_have_classes(void **state)
 		assert_int_equal(size(bound), i);
 		assert_int_equal(size(bound + 1), i + 1);
 	}
-	assert_int_equal(bound, UINT64_C(4) << 40); // the last one with a bound: 1 TiB
+	assert_int_equal(bound, UINT64_C(4) << 40); // the last one with an upper bound: 1 TiB
 	assert_true(turn_size_bound(TURN_SIZE_CLASSES - 1) == UINT64_MAX);
 	assert_int_equal(size(UINT64_C(9) << 40), TURN_SIZE_CLASSES - 1);
 }
 
-// An allocation counts however it ends, also where nobody takes events.
+// An allocation counts however it ends, even if no events are taken.
 static void every_end_counts(void **state)
 {
 	f.shard->event = NULL;

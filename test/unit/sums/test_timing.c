@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time that datagrams spend in a worker: one in 1,024 is timed, whatever the bursts, and only
-// if it leaves; the classes of times at their borders.
+// if it is sent; the classes of times at their bounds.
 #include <rte_mbuf.h>
 
 #include "control/stats.h"
@@ -8,7 +8,7 @@
 #include "datapath.h"
 #include "line_world.h"
 
-// So many have been timed, by all workers.
+// Number of timed datagrams, of all workers.
 static uint64_t timed(void)
 {
 	uint64_t sum = 0;
@@ -27,7 +27,7 @@ static void up(unsigned int i)
 	world_send(&world, &d);
 }
 
-// Relays n datagrams in bursts of up to most, of clients and peers.
+// Relays n datagrams of clients and peers, in bursts of at most `most`.
 static void relay(unsigned int n, unsigned int most)
 {
 	const uint64_t before = line_worker()->live.tx;
@@ -74,7 +74,7 @@ static void one_of_each_thousand(void **state)
 	world_close(&world);
 }
 
-// Its place in a block is another each time.
+// Its position in a block differs each time.
 static void not_always_the_same(void **state)
 {
 	unsigned int places = 0;
@@ -105,7 +105,7 @@ static void times_are_summed(void **state)
 	w->timing.taken = rte_rdtsc() - 40 * w->dp->tsc_per_ms; // as if it had waited
 	world_run(&world);
 	assert_true(w->live.time_ns - sum >= 40000000);
-	if (w->live.time_ns - sum < 60000000) // on a machine that does not stand still
+	if (w->live.time_ns - sum < 60000000) // if the machine was not suspended
 		assert_int_equal(w->live.time_hist[timing_class(40 * 1000 * 1000)], hist + 1);
 	w->timing.taken = 0;
 	world_close(&world);
@@ -125,7 +125,7 @@ static void what_does_not_leave_is_not_timed(void **state)
 	world_send(&world, &d);
 	world_run(&world);
 	assert_int_equal(timed(), before);
-	time_next(); // sent by nobody: the port takes none
+	time_next(); // not sent: the port takes none
 	softport_limit(world.dp->port[0].port, 0);
 	up(0);
 	world_run(&world);
@@ -137,14 +137,14 @@ static void what_does_not_leave_is_not_timed(void **state)
 	assert_int_equal(client_ask(&world, &client[0]), 0);
 	assert_int_equal(timed(), before);
 	assert_null(line_worker()->timing.m);
-	time_next(); // and then one that does
+	time_next(); // and then one that is relayed
 	up(0);
 	world_run(&world);
 	assert_int_equal(timed(), before + 1);
 	world_close(&world);
 }
 
-// What waits for a neighbour leaves later, by another round.
+// Datagrams that wait for a neighbour leave in a later round.
 static void what_is_held_is_not_timed(void **state)
 {
 	const struct endpoint far = world_endpoint("10.99.0.77", 7000);
@@ -175,8 +175,8 @@ static void what_is_held_is_not_timed(void **state)
 	world_close(&world);
 }
 
-// A datagram that another worker has to relay is timed by none: each is timed where it came in, or
-// handed over.
+// A datagram that another worker has to relay is not timed: timing begins where it is received, or
+// was handed over.
 static void what_is_handed_over_is_not_timed(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
@@ -232,7 +232,7 @@ static void times_have_classes(void **state)
 		assert_int_equal(timing_class(bound), i);
 		assert_int_equal(timing_class(bound + 1), i + 1);
 	}
-	assert_in_range(bound / 2, 100 * 1000 * 1000, 200 * 1000 * 1000); // 100 ms and no more
+	assert_in_range(bound / 2, 100 * 1000 * 1000, 200 * 1000 * 1000); // exactly 100 ms
 	assert_true(dp_time_bound(DP_TIME_CLASSES - 1) == UINT64_MAX);
 	assert_int_equal(timing_class(UINT64_MAX / 2), DP_TIME_CLASSES - 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Crashes of child processes: what each signal leaves in the report, how the process ends, and what
-// a fault in the report itself does.
+// Crashes of child processes: the report of each signal, the exit status of the process, and faults
+// in the report itself.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@
 
 static char report[CRASH_REPORT_MAX + 4096];
 
-// Runs a child that is to crash by what. Returns how it ended, as waitpid tells; report has what it
-// has written.
+// Runs a child that crashes by `crash`. Returns its status as waitpid gives it; report has the
+// child's output.
 static int crash_by(void (*crash)(void))
 {
 	FILE *file = tmpfile();
@@ -67,7 +67,7 @@ static void assert_ended_by(int status, int signal)
 	assert_int_equal(WTERMSIG(status), signal);
 }
 
-// All that every report has.
+// The parts of every report.
 static void assert_whole(void)
 {
 	assert_int_equal(strncmp(report, "slipring crash report 1\n", 24), 0);
@@ -136,7 +136,7 @@ static void test_kinds(void **state)
 	}
 }
 
-// The first reason counts: what follows is its consequence.
+// The first reason counts: later ones are consequences.
 static void by_reason(void)
 {
 	crash_reason("watchdog: worker 3 made no progress for 2000 ms");
@@ -219,7 +219,7 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-// A report that does not end is given up: as long as some thread takes the signal.
+// A report that hangs is abandoned, as long as some thread takes the signal.
 static void by_hanging_beside(void)
 {
 	pthread_t t;
@@ -279,11 +279,11 @@ static void test_copy(void **state)
 	assert_int_equal(munmap(page + 4096, 4096), 0);
 	assert_true(crash_copy(out, page + 4096 - 256, 256));
 	assert_int_equal(out[255], 'a');
-	assert_false(crash_copy(out, page + 4096 - 255, 256)); // the last byte is bad
+	assert_false(crash_copy(out, page + 4096 - 255, 256)); // the last byte is not readable
 	assert_false(crash_copy(out, page + 4096, 1));
 	assert_false(crash_copy(out, NULL, 8));
 	assert_false(crash_copy(out, (const void *)UINTPTR_MAX, 8));
-	assert_true(crash_copy(many, page, 4096)); // nothing of what failed is left
+	assert_true(crash_copy(many, page, 4096)); // the failure left nothing behind
 	assert_true(crash_copy(out, page, 0));
 	assert_int_equal(many[4095], 'a');
 	crash_close();
@@ -326,7 +326,7 @@ static void test_numbers(void **state)
 	assert_string_equal(o.line, "0 18446744073709551615 0xffffffffffffffff 000ff0");
 }
 
-// Functions of a shared library, whose table of symbols the linker has mapped.
+// Functions of a shared library whose symbol table is mapped.
 static void test_names(void **state)
 {
 	struct crash_place p;

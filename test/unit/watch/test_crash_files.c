@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of crash reports: one waits, what a crash leaves in it is kept, the oldest goes, and
-// nothing but a report is read.
+// The files of crash reports: one is kept open, reports in it are kept, the oldest is removed, and
+// only reports can be read.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static int start(const char *prefix, uint32_t keep)
 	return crash_files_open(&files, &c, prefix, error, sizeof(error));
 }
 
-// A run that crashes at some second, and leaves a text.
+// A run that crashes in a given second, and leaves a text.
 static void crash_at(time_t second, const char *text)
 {
 	const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
@@ -51,7 +51,7 @@ static void crash_at(time_t second, const char *text)
 	assert_int_equal(start("slipring", 3), 0);
 	assert_int_equal(write(files.fd, text, strlen(text)), (ssize_t)strlen(text));
 	assert_int_equal(futimens(files.fd, times), 0);
-	close(files.fd); // the process is gone
+	close(files.fd); // the process has died
 }
 
 static void test_nothing_happens(void **state)
@@ -86,7 +86,7 @@ static void test_kept(void **state)
 	assert_int_equal(rows[0].at_s, 1763923456);
 	assert_int_equal(crash_files_read(&files, rows[1].name, text, sizeof(text)), 5);
 	assert_string_equal(text, "first");
-	assert_int_equal(crash_files_read(&files, rows[0].name, text, 7), 6); // cut
+	assert_int_equal(crash_files_read(&files, rows[0].name, text, 7), 6); // truncated
 	assert_string_equal(text, "second");
 }
 
@@ -103,7 +103,7 @@ static void test_oldest_goes(void **state)
 	assert_int_equal(rows[2].at_s, 1763920000 + 3 * 60);
 }
 
-// Two crashes in a second, as when each start crashes at once.
+// Two crashes within a second, as when each start crashes at once.
 static void test_same_second(void **state)
 {
 	struct crash_file rows[8];
@@ -126,7 +126,7 @@ static void test_others_prefix(void **state)
 	assert_int_equal(crash_files_list(&files, rows, 8), 1);
 }
 
-// Whoever may use the control socket reads reports, and no other files of the process.
+// Users of the control socket can read reports, and no other files of the process.
 static void test_names(void **state)
 {
 	static const char *const bad[] = {"", "..", "../../../etc/passwd", "/etc/passwd",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What systemd is told, on a socket of the test's own: paths, names without a file, and who the
+// Notifications to systemd, on the test's socket: paths, abstract names, and which process the
 // watchdog's time is meant for (sd_notify(3), sd_watchdog_enabled(3)).
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 static int receiver = -1;
 
-// Binds a socket there, and sets the variable as systemd does: '@' for a name without a file.
+// Binds a socket to the path, and sets the variable as systemd does: '@' for an abstract name.
 static void listen_at(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -96,7 +96,7 @@ static void test_nobody(void **state)
 	assert_false(notify_is_open());
 	setenv("NOTIFY_SOCKET", "/nonexistent/socket", 1);
 	assert_int_equal(notify_open(), 0);
-	notify_send("READY=1"); // nobody is there, and nothing happens
+	notify_send("READY=1"); // no receiver: nothing happens
 }
 
 static void test_no_address(void **state)
@@ -125,7 +125,7 @@ static void test_watchdog(void **state)
 	assert_int_equal(notify_open(), 0);
 	assert_int_equal(notify_watchdog_us(), 5000000);
 	notify_close();
-	setenv("WATCHDOG_PID", "1", 1); // another's
+	setenv("WATCHDOG_PID", "1", 1); // of another process
 	assert_int_equal(notify_open(), 0);
 	assert_int_equal(notify_watchdog_us(), 0);
 	notify_close();
@@ -137,7 +137,7 @@ static void test_watchdog(void **state)
 
 #define SECOND UINT64_C(1000000000)
 
-// So many seconds of a start; how often it has asked for more time.
+// Simulates a start of this many seconds. Returns the number of requests for more time.
 static unsigned int starts(const struct conf *c, unsigned int seconds)
 {
 	const uint64_t begin = 1000 * SECOND;
@@ -156,8 +156,8 @@ static unsigned int starts(const struct conf *c, unsigned int seconds)
 	return asked;
 }
 
-// Every two seconds, in good time for the fifteen that it asks for; for ten minutes and what the
-// file says that addresses may take, and no longer.
+// Every two seconds, well within the fifteen that it asks for; for ten minutes and the file's limit
+// for learning addresses, and no longer.
 static void test_long_start(void **state)
 {
 	static struct conf_address dhcp = {.learn = CONF_LEARN_DHCP};
@@ -171,7 +171,7 @@ static void test_long_start(void **state)
 	assert_int_equal(starts(&none, 10), 5);
 	assert_in_range(starts(&none, 2000), 300, 301);
 	assert_in_range(starts(&learns, 2000), 450, 451);
-	port.learn_wait_s = 0; // until they come
+	port.learn_wait_s = 0; // waits without limit
 	assert_int_equal(starts(&learns, 4000), 2000);
 }
 

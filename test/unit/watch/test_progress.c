@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker notes of what it does, and the headers of its burst: all of them, nothing behind
-// them, and no fault from whatever lies in memory.
+// A worker's notes of its progress, and the headers of its burst: all headers, nothing after them,
+// and no fault whatever is in memory.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void test_frames(void **state)
 		{udp4, sizeof(udp4), 14 + 20 + 8},
 		{udp4_vlan, sizeof(udp4_vlan), 18 + 20 + 8},
 		{udp6, sizeof(udp6), 14 + 40 + 8},
-		{echo4, sizeof(echo4), 14 + 20}, // an echo's data is somebody's, too
+		{echo4, sizeof(echo4), 14 + 20}, // an echo's data is private, too
 		{echo6, sizeof(echo6), 14 + 40},
 		{arp_request, sizeof(arp_request), 14},
 	};
@@ -36,13 +36,13 @@ static void test_frames(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(frames); i++) {
 		assert_int_equal(
 			progress_headers_len(frames[i].frame, frames[i].len), frames[i].headers);
-		// a frame that is cut has what is whole of it, or nothing
+		// of a truncated frame only whole headers are noted, or nothing
 		for (size_t n = 0; n < frames[i].len; n++)
 			assert_true(progress_headers_len(frames[i].frame, n) <= n);
 	}
 }
 
-// A datagram with this payload behind udp4's headers.
+// A datagram with this payload after udp4's headers.
 static size_t headers_with(const uint8_t *payload, size_t n)
 {
 	uint8_t frame[14 + 20 + 8 + 64];
@@ -65,16 +65,16 @@ static void test_messages(void **state)
 	assert_int_equal(headers_with(stun, 19), 0);
 	assert_int_equal(headers_with(channel, sizeof(channel)), 4);
 	assert_int_equal(headers_with(channel, 9), 4); // RFC 8656 section 12.5: padding is optional
-	assert_int_equal(headers_with(channel, 8), 0); // its length says that it is none
-	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0); // QUIC may begin so
+	assert_int_equal(headers_with(channel, 8), 0); // its length rules ChannelData out
+	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0); // QUIC may begin like this
 	foreign[0] = 0x80; // RTP
 	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0);
 	memcpy(foreign, stun, 20);
-	foreign[7] ^= 1; // another cookie: anybody's first 20 bytes
+	foreign[7] ^= 1; // another cookie: the first 20 bytes are private
 	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0);
 }
 
-// Fragments behind the first one have payload where others have UDP.
+// Fragments after the first one have payload where others have a UDP header.
 static void test_fragment(void **state)
 {
 	uint8_t frame[sizeof(udp4)];
@@ -94,7 +94,7 @@ static void test_garbage(void **state)
 
 	for (unsigned int i = 0; i < 200000; i++) {
 		const size_t n = test_rand_below(&rand, DP_HEADERS_MAX + 1);
-		uint8_t *exact = malloc(n + 1); // ASan sees a byte too many
+		uint8_t *exact = malloc(n + 1); // ASan detects reads beyond it
 
 		for (size_t k = 0; k < n; k++)
 			frame[k] = (uint8_t)test_rand(&rand);
@@ -163,14 +163,14 @@ static void put(const char *data, size_t len)
 static void test_burst(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
-	// of CPU time: how busy the machine is makes no difference
+	// in CPU time: the load of the machine does not matter
 	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
 	const struct dp_fault_order o = {.fault = DP_FAULT_SPIN, .in_burst = true, .ms = 300};
 
 	world_open(&world, &s);
 	world_run(&world);
 	fault_take(world.dp->worker[0], &o);
-	world_run(&world); // nothing comes, and nothing happens
+	world_run(&world); // nothing arrives, and nothing happens
 	put("marker-one", 10);
 	put("\x40\x01\x00\x0amarker-two", 14);
 	signal(SIGPROF, look);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a thread hangs: as told by its own time and the watchdog's, never by time in which either
-// could not run.
+// Judging whether a thread hangs: from its own CPU time and the watchdog's, never from time in
+// which either could not run.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static int fresh(void **state)
 	return 0;
 }
 
-// n ticks in which the thread uses so much CPU time each, and whether each was late.
+// Runs n ticks in which the thread uses cpu_each of CPU time; late: the ticks come late.
 static void ticks(unsigned int n, struct watch_sample s, uint64_t cpu_each, bool late)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -52,21 +52,21 @@ static void test_progress_forgets(void **state)
 	assert_int_equal(judge.stalled_ns, 75 * MS);
 }
 
-// Ready to run for an hour, and no CPU is to be had.
+// Ready to run for an hour, without getting a CPU.
 static void test_starved(void **state)
 {
 	ticks(4 * 3600, runs, 0, false);
 	assert_int_equal(judge.stalled_ns, 0);
 }
 
-// Two that share a CPU hang half as fast.
+// Two threads that share a CPU take twice as long to count as hanging.
 static void test_half_a_cpu(void **state)
 {
 	ticks(16, runs, TICK / 2, false);
 	assert_int_equal(judge.stalled_ns, 200 * MS);
 }
 
-// What a clock that has stood still makes up for counts one tick at most.
+// A jump of the clock counts as one tick at most.
 static void test_clock_jumps(void **state)
 {
 	ticks(1, runs, 3600000 * MS, false);
@@ -82,7 +82,7 @@ static void test_machine_stood_still(void **state)
 	assert_false(watch_judge_late(2 * TICK, TICK));
 }
 
-// Late ticks count nothing, and forget nothing.
+// Late ticks do not count, and reset nothing.
 static void test_full_machine(void **state)
 {
 	for (unsigned int i = 0; i < 8; i++) {
@@ -96,7 +96,7 @@ static void test_waits(void **state)
 {
 	struct watch_sample s = {.progress = 7, .state = 'S'};
 
-	ticks(8, s, 0, false); // for a lock that nobody gives back
+	ticks(8, s, 0, false); // for a lock that is never released
 	assert_int_equal(judge.stalled_ns, 200 * MS);
 	s.state = 'D';
 	s.asked = true; // and handles no signal
@@ -127,8 +127,8 @@ static void test_stopped(void **state)
 	assert_int_equal(judge.stalled_ns, 0);
 }
 
-// The hypervisor has taken the CPU away, or a system call does not end: CPU time goes on, but no
-// signal is handled. The latter is no reason to wait for ever.
+// The hypervisor has stopped the CPU, or a system call does not return: CPU time increases, but no
+// signal is handled. For the latter the watchdog does not wait forever.
 static void test_no_answer(void **state)
 {
 	struct watch_sample s = runs;

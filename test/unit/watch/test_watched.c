@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is seen of real threads: one that spins, one that waits, and one that makes itself known;
-// the signal they answer, and the stack that they leave.
+// Observation of real threads: one that spins, one that waits, and one that registers itself; their
+// answers to the signal, and their stacks.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void *enters(void *arg)
 
 static pthread_t thread[3];
 
-// All signals but those that every thread takes are blocked, as in threads of ours.
+// All signals except those that every thread takes are blocked, as in the server's threads.
 static int start(void **state)
 {
 	void *(*const run[])(void *) = {spins, waits, enters};
@@ -85,7 +85,7 @@ static int end(void **state)
 	return 0;
 }
 
-// Looks until it is seen in a state: how long that takes is the machine's business.
+// Looks until it is seen in a state: the time that this takes depends on the machine.
 static struct watch_sample look(const struct watched *t, char state)
 {
 	struct watch_sample s = {0};
@@ -108,7 +108,7 @@ static void test_states(void **state)
 	assert_false(first.asked || first.answered);
 }
 
-// One that sleeps is asked while it does: the signal ends its sleep, and it begins another.
+// A sleeping thread is asked: the signal ends its sleep, and it sleeps again.
 static void assert_answers(struct watched *t, const char *function)
 {
 	struct watch_sample s = {0};
@@ -138,7 +138,7 @@ static void test_answers(void **state)
 	assert_null(watched_self());
 }
 
-// One that has all signals blocked, or does not come out of the kernel.
+// A thread that blocks all signals, or does not return from the kernel.
 static void test_no_answer(void **state)
 {
 	struct watched none = {.tid = (pid_t)1 << 30};

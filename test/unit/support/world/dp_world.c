@@ -24,7 +24,7 @@ struct endpoint world_endpoint(const char *addr, uint16_t port)
 	return e;
 }
 
-// Writes three lcores that may run on any of the CPUs there are, however few.
+// Writes three lcores that may run on any of the CPUs, however few there are.
 static void lcores_text(char *text, size_t len)
 {
 	cpu_set_t cpus;
@@ -237,7 +237,7 @@ void world_close(struct dp_world *w)
 	}
 	dp_destroy(w->dp);
 	free(w->conf.turn.routes);
-	w->conf.turn.routes = NULL; // some tests start from this configuration again
+	w->conf.turn.routes = NULL; // some tests start again from this configuration
 	w->conf.turn.nb_routes = 0;
 	stun_crypto_free(w->crypto);
 }
@@ -251,7 +251,7 @@ static void mac_of(const struct dp_world *w, const struct addr *a, uint8_t mac[6
 	memcpy(mac + 2, a->b + 12, 4);
 }
 
-// Gets the MAC by which a host is reached: its own, or its router's.
+// Gets the MAC address that reaches a host: its own, or its router's.
 void world_mac(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
 	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "10.97.0.0/24", "fd99::/64"};
@@ -337,7 +337,7 @@ static void answer_ask(struct dp_world *w, unsigned int port, const struct net_n
 
 	w->asks++;
 	mac_of(w, &msg->target, l2.src);
-	// what is asked of one host is heard by that host
+	// that host receives a unicast request
 	if (w->deaf || ((w->last[0] & 1) == 0 && memcmp(w->last, l2.src, 6) != 0))
 		return;
 	memcpy(l2.dst, w->dp->port[port].port->mac, 6);
@@ -370,7 +370,7 @@ static void see_datagram(
 	if (w->dp->port[port].port->loopback)
 		memset(mac, 0, sizeof(mac));
 	if (!w->rerouted)
-		assert_memory_equal(frame, mac, 6); // it goes to the right neighbour
+		assert_memory_equal(frame, mac, 6); // it is sent to the right neighbour
 	d = &w->seen[w->nb_seen++];
 	*d = (struct world_datagram){.src = {f->src, f->sport},
 		.dst = {f->dst, f->dport},
@@ -392,7 +392,7 @@ static bool receive(struct dp_world *w, unsigned int port)
 	uint8_t frame[2048], copy[2048];
 	const size_t len = p->on == NULL
 		? softport_take(w->dp->port[port].port, frame, sizeof(frame))
-		: 0; // what a VLAN sends leaves by the device
+		: 0; // a VLAN sends through its device
 
 	if (len == 0)
 		return false;
@@ -421,7 +421,7 @@ static bool receive(struct dp_world *w, unsigned int port)
 
 // --- time ---------------------------------------------------------------------------------------
 
-// Asserts that every burst is in one class, and that no class holds more packets than there were.
+// Asserts that every burst is in one class, and that no class has more packets than were received.
 static void world_bursts(const struct dp_stats *s)
 {
 	static const unsigned int least[DP_BURST_CLASSES] = {1, 2, 3, 5, 9, 17};
@@ -450,7 +450,7 @@ void world_balance(struct dp_world *w, unsigned int worker)
 	world_bursts(&s);
 }
 
-// A message for a client over a stream; what is too long for a datagram is among the long ones.
+// A message for a client over a stream; one that is too long for a datagram goes to the long ones.
 static void see_message(struct dp_world *w, const struct stream_message *m)
 {
 	const struct endpoint src = world_endpoint("10.99.0.1", 3478);
@@ -467,7 +467,7 @@ static void see_message(struct dp_world *w, const struct stream_message *m)
 	w->nb_seen++;
 }
 
-// Takes what the workers have for clients over streams.
+// Takes the workers' messages for clients over streams.
 static bool stream_receive(struct dp_world *w)
 {
 	struct stream_message m[STREAM_BURST];
@@ -495,7 +495,7 @@ bool world_round(struct dp_world *w)
 		struct worker *worker = w->dp->worker[(first + i) % n];
 
 		moved |= worker_round(worker, w->dp->tsc_start + w->ms * w->dp->tsc_per_ms);
-		stats_publish(worker); // even if it is not due yet
+		stats_publish(worker); // even before it is due
 		world_balance(w, worker->id);
 	}
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
@@ -508,7 +508,7 @@ void world_run(struct dp_world *w)
 {
 	unsigned int quiet = 0;
 
-	// a packet handed to another worker, or a question to a neighbour, takes a round each
+	// a packet handed to another worker, and a question to a neighbour, take a round each
 	while (quiet < 3)
 		quiet = world_round(w) ? 0 : quiet + 1;
 }

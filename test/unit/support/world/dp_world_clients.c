@@ -76,7 +76,7 @@ void client_begin(struct dp_world *w, struct world_client *c, enum stun_method m
 	stun_begin(&c->w, c->message, sizeof(c->message), STUN_REQUEST, method, tid);
 }
 
-// Sends what is in c->w and reads the answer.
+// Sends the message in c->w and reads the answer.
 static unsigned int exchange(struct dp_world *w, struct world_client *c)
 {
 	struct world_datagram d;
@@ -113,7 +113,7 @@ static void nonce_get(struct dp_world *w, struct world_client *c)
 
 void client_algorithms(struct world_client *c)
 {
-	// RFC 8489 14.11, 14.12: SHA-256 and MD5 are offered, MD5 is taken
+	// RFC 8489 14.11, 14.12: SHA-256 and MD5 are offered, MD5 is chosen
 	if (!c->rfc8489)
 		return;
 	stun_put(&c->w, STUN_PASSWORD_ALGORITHMS, "\0\2\0\0\0\1\0\0", 8);

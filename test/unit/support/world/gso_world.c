@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Six clients and what is sent for them, one by one or in super-frames.
+// Six clients and datagrams for them, one by one or in super-frames.
 #include "gso_world.h"
 #include "bytes.h"
 #include "datapath.h"
@@ -8,7 +8,7 @@
 
 struct dp_world world;
 struct world_client client[GSO_CLIENTS];
-static struct turn_usage usage[GSO_CLIENTS]; // what has arrived
+static struct turn_usage usage[GSO_CLIENTS]; // received datagrams
 struct endpoint peer[GSO_CLIENTS];
 
 const struct port_super gso_granted = {.segments = 64, .bufs = 64, .bytes = 65549};
@@ -138,7 +138,7 @@ struct rte_mbuf *gso_whole(unsigned int first, unsigned int n, uint32_t step)
 	for (unsigned int i = first; i < first + n; len += sent[i++].in.len)
 		memcpy(frame + len, sent[i].in.data, sent[i].in.len);
 	store_be16(frame + headers - 4, (uint16_t)(len - headers + 8));
-	store_be16(frame + headers - 2, 0x1234); // of no meaning
+	store_be16(frame + headers - 2, 0x1234); // without meaning
 	if (v4) {
 		store_be16(ip + 2, (uint16_t)(len - headers + 28));
 		store_be16(ip + 10, 0);

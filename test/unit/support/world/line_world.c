@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients with a channel each in a data path, frames sent each of the three ways they can go, and
-// checksums computed slowly.
+// Clients with a channel each in a data path, frames sent over each of the three paths, and
+// checksums computed with slow code.
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
@@ -9,7 +9,7 @@
 #include "worker.h"
 #include "slow_sum.h"
 
-#define MARK 0x80 // in the source MAC of what is written the short way
+#define MARK 0x80 // in the source MAC of frames on the fast path
 #define NO_PLAN 0xff
 
 struct dp_world world;
@@ -21,14 +21,14 @@ struct line_rx line_rx = {.headroom = RTE_PKTMBUF_HEADROOM};
 
 static uint8_t id_seen[65536]; // of whole frames without DF
 
-// --- checksums, slowly --------------------------------------------------------------------------
+// --- checksums with slow code -------------------------------------------------------------------
 
 uint8_t *frame_udp(uint8_t *frame)
 {
 	return frame + NET_ETH_LEN + (frame[14] >> 4 == 4 ? NET_IP4_LEN : NET_IP6_LEN);
 }
 
-// As a sender computes it, from nothing (RFC 768, RFC 8200 8.1).
+// As a sender computes it, from scratch (RFC 768, RFC 8200 8.1).
 uint16_t frame_udp_checksum(uint8_t *frame)
 {
 	const bool is_v4 = frame[14] >> 4 == 4;
@@ -43,7 +43,7 @@ uint16_t frame_udp_checksum(uint8_t *frame)
 	return sum != 0 ? sum : 0xffff;
 }
 
-// RFC 791. Zero is an ordinary value of it.
+// RFC 791. Zero is an ordinary value.
 uint16_t frame_ip_checksum(uint8_t *frame)
 {
 	const uint16_t was = load_be16(frame + 24);
@@ -106,7 +106,7 @@ uint16_t line_random_len(uint16_t most)
 	}
 }
 
-// Makes sure that the ways to the hosts are known, and noted in the lines.
+// Makes sure that the next hops to the hosts are resolved, and cached in the lines.
 void line_settle(unsigned int i)
 {
 	struct world_datagram d, got;
@@ -153,7 +153,7 @@ void line_dropped(const struct world_datagram *d, unsigned int reason)
 	const struct dp_stats before = world_stats(&world);
 	struct dp_stats after;
 
-	for (unsigned int n = 0; n < 4; n++) // by any queue
+	for (unsigned int n = 0; n < 4; n++) // on any queue
 		world_send(&world, d);
 	world_run(&world);
 	after = world_stats(&world);
@@ -164,7 +164,7 @@ void line_dropped(const struct world_datagram *d, unsigned int reason)
 	assert_int_equal(world.nb_seen, 0);
 }
 
-// --- one frame, three ways ----------------------------------------------------------------------
+// --- one frame, three paths ---------------------------------------------------------------------
 
 struct worker *line_worker(void)
 {
@@ -204,7 +204,7 @@ void line_round(void)
 	world_balance(&world, 0);
 }
 
-// Puts fragments, which come in order, together to the frame that they were.
+// Reassembles fragments, which arrive in order, to the original frame.
 static void take_fragment(struct line_outcome *o, const uint8_t *frame, size_t len)
 {
 	const bool is_v4 = frame[12] == 0x08;
@@ -228,7 +228,7 @@ static void take_fragment(struct line_outcome *o, const uint8_t *frame, size_t l
 	store_be16(o->frame + 24, frame_ip_checksum(o->frame));
 }
 
-// The only datagram sent. ARP and ND may be about.
+// Takes the only datagram sent. There may be ARP and ND frames, too.
 static void take_frame(struct line_outcome *o)
 {
 	for (unsigned int p = 0; p < world.dp->nb_ports; p++) {
@@ -253,7 +253,7 @@ static void take_frame(struct line_outcome *o)
 	}
 }
 
-// As a port gives it, which line_rx says.
+// Receives a frame as a port delivers it, by line_rx.
 static void receive_frame(unsigned int port, const uint8_t *frame, size_t len)
 {
 	struct port *p = world.dp->port[port].port;
@@ -264,12 +264,12 @@ static void receive_frame(unsigned int port, const uint8_t *frame, size_t len)
 	dst = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
 	assert_non_null(dst);
 	memcpy(dst, frame, len);
-	m->ol_flags |= RTE_MBUF_F_RX_FDIR | line_rx.flags; // which may not be sent
+	m->ol_flags |= RTE_MBUF_F_RX_FDIR | line_rx.flags; // such a frame may not be sent
 	world.dp->port[port].verified = line_rx.flags;
 	softport_put_mbuf(p, (uint16_t)test_rand_below(&world.rand, p->nb_rxq), m);
 }
 
-// Datagrams that the line of a client has counted, as far as it has them still: modulo what spills.
+// Datagrams that the client's line has counted and not spilled yet.
 static uint32_t datagrams_of(const struct world_client *c)
 {
 	const uint64_t counts = line_of(c)->counts >> TURN_BYTES_BITS;
@@ -288,7 +288,7 @@ static struct line_outcome pass(
 	*verdict = NO_PLAN;
 	receive_frame(port, frame, len);
 	line_round();
-	mark_frames(); // no longer
+	mark_frames(); // not any more
 	take_frame(&o);
 	o.by_line = o.by_line && *verdict == NO_PLAN;
 	after = world_stats(&world);
@@ -320,7 +320,7 @@ struct line_outcome line_pass(enum line_way path, const struct world_client *c, 
 	return o;
 }
 
-// --- the same whichever way ---------------------------------------------------------------------
+// --- equal results on each path -----------------------------------------------------------------
 
 void frame_check(uint8_t *frame)
 {
@@ -332,7 +332,7 @@ void frame_check(uint8_t *frame)
 		assert_int_equal(load_be16(frame_udp(frame) + 6), frame_udp_checksum(frame));
 }
 
-// Transaction id of a Data indication, and what is made with it.
+// Clears the transaction id of a Data indication, and the fields made with it.
 static void level_indication(uint8_t *udp)
 {
 	uint8_t *m = udp + NET_UDP_LEN;
@@ -350,7 +350,7 @@ void line_new_ids(void)
 	memset(id_seen, 0, sizeof(id_seen));
 }
 
-// Without what may differ: random ids.
+// Clears fields that may differ: random ids.
 static void level(struct line_outcome *o)
 {
 	if (o->len == 0)
@@ -358,7 +358,7 @@ static void level(struct line_outcome *o)
 	level_indication(frame_udp(o->frame));
 	if (o->frame[14] >> 4 != 4)
 		return;
-	// RFC 6864: unique; those of fragments are so for a pair of addresses (test_fragments)
+	// RFC 6864: unique; ids of fragments are unique for a pair of addresses (test_fragments)
 	if ((o->frame[20] & 0x40) == 0 && !o->in_fragments)
 		assert_int_equal(id_seen[load_be16(o->frame + 18)]++, 0);
 	store_be16(o->frame + 18, 0);

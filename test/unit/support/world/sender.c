@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which port has sent a frame, told by its VLAN tag.
+// The port that has sent a frame, from its VLAN tag.
 #include "sender.h"
 
 #include "bytes.h"

@@ -14,14 +14,14 @@
 #include "cutter.h"
 #include "super/super.h"
 
-// Marks a received packet. What the port says of that packet is not true of one made from it.
+// Marks a received packet. The port's metadata of such a packet is not valid for one made from it.
 #define RECEIVED RTE_MBUF_F_RX_FDIR
 
 #define FIFO_LEN 4096
 
 enum softport_wake softport_wake;
 
-// One thread puts, one takes.
+// One thread puts frames, another takes them.
 struct fifo {
 	struct rte_mbuf *m[FIFO_LEN];
 	uint32_t head, tail;
@@ -31,12 +31,12 @@ struct softport {
 	struct port port;
 	struct rte_mempool *pool;
 	struct fifo in[PORT_QUEUES_MAX], out;
-	rte_spinlock_t out_lock; // workers of a test with threads may send at the same time
+	rte_spinlock_t out_lock; // workers of a test with threads may send at one time
 	uint64_t sent[PORT_QUEUES_MAX];
 	uint32_t limit;
 	struct port_super uso; // as offered to the data path
-	unsigned int refuse; // the super-frame that is refused, counted from now; 0 = none
-	uint64_t supers, super_frames; // super-frames taken whole, and the datagrams in them
+	unsigned int refuse; // the super-frame to refuse, counted from now; 0 = none is refused
+	uint64_t supers, super_frames; // super-frames accepted whole, and the datagrams in them
 	uint32_t used; // members of a bond that carry packets, as bits
 	uint64_t ticks;
 	bool started, up;
@@ -99,7 +99,7 @@ static uint16_t soft_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 	if (s->wake == SOFTPORT_LEVEL && fifo_is_empty(&s->in[queue])) {
 		forget(s, queue);
 		if (!fifo_is_empty(&s->in[queue]))
-			tell(s, queue); // that one came in between
+			tell(s, queue); // that a frame arrived in between
 	}
 	return i;
 }
@@ -133,7 +133,7 @@ static void put_copy(void *port, const uint8_t *frame, size_t len)
 	fifo_put(&s->out, m);
 }
 
-// Refuses a super-frame as lib/port/port.h says: cuts it here, and takes no more of them whole.
+// Refuses a super-frame as lib/port/port.h says: cuts it here, and accepts no more of them whole.
 static void refuse(struct softport *s, struct rte_mbuf *m)
 {
 	struct rte_mbuf *cut[256];
@@ -167,7 +167,7 @@ static void take_super(struct softport *s, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-// Asserts what a driver relies on in every packet, and what no peer would notice.
+// Asserts the lengths that a driver relies on in every packet, but no peer would notice.
 static void check_lengths(const struct rte_mbuf *m)
 {
 	const uint32_t len = m->pkt_len;
@@ -314,8 +314,8 @@ static const struct port_ops bond_ops = {
 	.members = soft_members,
 };
 
-// Sets the key that is given, or else that of the verification suite that all NICs' manuals quote,
-// and a round-robin table.
+// Sets the given key, or else the key of the verification suite that all NIC manuals quote, and a
+// round-robin table.
 static void rss_fill(struct port *p, const uint8_t *given)
 {
 	static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
