@@ -324,7 +324,7 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 	world_close(&world);
 }
 
-// Errors that a host there reports about datagrams that we sent elsewhere are dropped, too.
+// ICMP errors about datagrams that left by another port are dropped.
 static void errors_are_of_the_own_network(void **state)
 {
 	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);

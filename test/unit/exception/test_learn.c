@@ -53,7 +53,7 @@ static void answers_of_a_dhcp_server_reach_the_kernel(void **state)
 	frame[5] ^= 1;
 	assert_up(len, false);
 	assert_up(make("10.99.0.254", 66, "10.99.0.1", 68), false);
-	// with our own address as source
+	// with our own MAC as source
 	len = make("10.99.0.254", 67, "255.255.255.255", 68);
 	memcpy(frame, everybody, 6);
 	memcpy(frame + 6, world.dp->port[0].port->mac, 6);

@@ -78,7 +78,7 @@ static struct rte_mbuf *datagram(unsigned int flow, uint16_t len)
 	return m;
 }
 
-// Sends n datagrams, `row` in sequence for each flow, and flushes.
+// Sends n datagrams of all flows in turn, in runs of `row`, and flushes.
 static void send(unsigned int n, unsigned int row, enum frame_kind kind)
 {
 	for (unsigned int i = 0; i < n; i++)

@@ -139,7 +139,7 @@ static struct rte_mbuf *put(const struct frame *f)
 	return m;
 }
 
-// The datagrams reported for a frame are those that it was cut into.
+// Asserts that the datagrams reported for frame f are those that it was cut into, out[pos] and on.
 static void check_members(unsigned int n, const uint8_t *frame_of, unsigned int f, unsigned int pos)
 {
 	for (unsigned int i = 0; i < n; i++) {

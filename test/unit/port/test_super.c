@@ -502,7 +502,7 @@ static void test_lies(void **state)
 			byte = whole + l2_len(&c) + l->offset % 100 +
 				(l->offset >= 100 ? l3_len(&c) : 0);
 			*byte = *byte != l->value ? l->value : (uint8_t)~l->value;
-			// no fault except a wrong length where the checksum is verified
+			// the IPv4 checksum stays right unless it is the fault under test
 			if (c.v4 && l->offset < 100 && strstr(l->label, "checksum") == NULL) {
 				put16(whole + l2_len(&c) + 10, 0);
 				put16(whole + l2_len(&c) + 10,
