@@ -42,8 +42,8 @@ void client_at(struct world_client *c, uint16_t *port, unsigned int home);
 // The frame of a datagram.
 void keep(struct frame *out, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len);
-// Makes nb clients of worker 0 that will ask, in turn, within a tenth of a second from the begin of
-// their storm: those with an allocation for a Refresh, others for an allocation.
+// Makes nb clients of worker 0 that send their requests in turn, within a tenth of a second from
+// the beginning of their storm: a Refresh if `allocated`, otherwise an Allocate.
 void askers_make(unsigned int nb, uint16_t port, bool allocated);
 // Only the first nb still ask.
 void askers_forget(unsigned int nb);
