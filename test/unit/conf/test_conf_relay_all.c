@@ -69,7 +69,7 @@ static void addresses_of_pools_are_left_out(void **state)
 	conf_free(c);
 }
 
-// The default of relay.shared is derived from all addresses, as it would be from a list.
+// Shared mode works with all addresses as it does with a list.
 static void all_may_be_shared(void **state)
 {
 	struct conf *c = load("  addresses: all\n  mode: shared\n");

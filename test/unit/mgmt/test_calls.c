@@ -234,7 +234,8 @@ static void nobody_may_go_further(void **state)
 #endif
 }
 
-// Such a port keeps its program first, and neither loads one nor queries those of others.
+// Management attaches the port's own BPF program in front of others. It neither loads a program nor
+// queries those of others.
 static void a_packet_port_may_attach_what_it_has(void **state)
 {
 	assert_int_equal(calls_make(&calls, CALLS_OTHER, CALLS_PACKET, false), 0);

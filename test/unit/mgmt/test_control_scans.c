@@ -83,7 +83,7 @@ static void without_an_answer_it_ends(void **state)
 	s->since_ms -= PATIENCE_MS;
 	assert_int_equal(scans_step(&control), -1);
 	assert_null(control.scans.first);
-	// the worker answers late: it is not confused, and the next scan gets its own answer
+	// the worker answers late: this confuses no scan, and the next one gets its own answer
 	round_once();
 	begin();
 	scans_step(&control);

@@ -23,8 +23,8 @@ void conf_file_write(const char *text, size_t len);
 // Writes len bytes to the file and loads it. The caller frees the result with conf_free. On an
 // error it returns NULL and writes the reason to error, which has CONF_ERROR_LEN bytes.
 struct conf *conf_file_load(const char *text, size_t len, char *error);
-// Loads a text for conf_changes and conf_merge, which need the file's values as written. Fails the
-// test if the text is refused.
+// Loads a text for conf_changes and conf_merge: keeps values for comparison. Fails the test if the
+// text is refused.
 struct conf *conf_file_said(const char *text);
 // Returns a copy of text with the first occurrence of piece replaced; the caller frees it. Aborts
 // if piece does not occur.

@@ -11,7 +11,7 @@
 
 // Loads it with `NAME: {TEXT}`. The caller frees the result with conf_free.
 struct conf *conf_section(const char *name, const char *text);
-// conf_section() for conf_changes and conf_merge: keeps the values as written.
+// conf_section() for conf_changes and conf_merge: keeps values for comparison.
 struct conf *conf_section_said(const char *name, const char *text);
 
 // Expected text of the warnings that name the section; "" = no warning.

@@ -477,7 +477,7 @@ static void test_rest_expired(void **state)
 	assert_int_equal(derivations, 0);
 }
 
-// An expired name makes no allocation. Other requests with it are password attempts.
+// An expired name makes no allocation. Its other requests are judged by the password.
 static void test_rest_past(void **state)
 {
 	struct request r = rest_request("1700000000:bob", "south", false);

@@ -298,7 +298,7 @@ static void test_dual(void **state)
 	assert_int_equal(turn_quota_total(r.worker[0].quota), 3 + 2 * 5 + 3);
 }
 
-// --- what crosses --------------------------------------------------------------------------------
+// --- requests that cross -------------------------------------------------------------------------
 
 // Lets an Allocate reach the worker that the client's home has chosen.
 static struct fixture *send_first(struct fixture_client *c, struct fixture **home)

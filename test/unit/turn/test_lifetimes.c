@@ -71,7 +71,7 @@ static void lives_as_long_as_configured(void **state)
 	assert_lives(20, 600);
 	assert_lives(600, 20);
 	assert_lives(60, 60);
-	// longer than a line can say (turn_line.h)
+	// longer than a line can hold (turn_line.h)
 	assert_lives(5000, 4000);
 	assert_lives(7000, 7000);
 }
@@ -201,7 +201,7 @@ static void refresh_is_refused(void **state)
 	fixture_close(&f);
 }
 
-// By default a call goes on although its name expired two seconds ago.
+// By default a call continues although its name expired two seconds ago.
 static void calls_outlive_the_name(void **state)
 {
 	struct fixture_client n = open_rest(TURN_REST_IGNORED);

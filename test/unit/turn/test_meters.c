@@ -270,7 +270,7 @@ static void test_longer_than_burst(void **state)
 	assert_int_equal(to_peer(0, &c, LONG_LEN), TURN_OK);
 }
 
-// --- whose limit it is ---------------------------------------------------------------------------
+// --- which limit applies -------------------------------------------------------------------------
 
 // Each direction has its own buckets, and each scope its own drop reason and class.
 static void assert_whose(enum turn_rate_of scope, unsigned int drop, enum turn_loss loss)
@@ -342,7 +342,7 @@ static void test_beside(void **state)
 	assert_true(info_of(0, &second).usage.lost[TURN_LOSS_USER] > 0);
 }
 
-// --- all ways of a datagram ----------------------------------------------------------------------
+// --- all kinds of datagrams ----------------------------------------------------------------------
 
 // Send and Data indications count like ChannelData, by the length of their data.
 static void test_indications(void **state)

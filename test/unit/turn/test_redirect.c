@@ -89,7 +89,7 @@ static void test_notes_in_order(void **state)
 	assert_int_equal(notes(note, 2), 0);
 }
 
-// --- a client that goes on ----------------------------------------------------------------------
+// --- a client that continues --------------------------------------------------------------------
 
 // Sends the request in home.w, and hands it over as the data path does. Returns the code of the
 // answer.
