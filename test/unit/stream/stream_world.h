@@ -36,9 +36,9 @@ extern SSL_CTX *stream_world_tls; // for clients
 int stream_world_open(void **state);
 // Group teardown: removes them. Returns 0 or -1.
 int stream_world_close(void **state);
-// Starts threads with a listener for plain clients and TLS. Fields of c that are 0 get a default.
-// c.listeners is NULL, or one listener, whose balancers are used. Sets *addr to its
-// address.
+// Starts threads with a listener for plain clients and TLS, on the loopback interface. Sets its
+// address and mode, and threads, workers, room and identities; c gives the other settings.
+// c.listeners is NULL, or one listener with further settings. Sets *addr to its address.
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *addr);
 // The oldest message for any worker, which the caller answers or frees, or NULL if there is no
 // message.

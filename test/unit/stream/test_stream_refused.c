@@ -164,7 +164,7 @@ static void test_offered(void **state)
 	assert_string_equal(got[1].offered, "1.2");
 }
 
-// Finds it by the counter that was raised: every other refusal has a counter, and every counter a
+// Finds a refusal by the counter that was raised: all others have one, and no other counter makes a
 // refusal.
 static void test_counters(void **state)
 {

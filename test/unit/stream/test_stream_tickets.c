@@ -104,7 +104,7 @@ static int handshake(SSL_CTX *sc, SSL_CTX *cc, SSL_SESSION **session)
 	if (SSL_is_init_finished(c) && SSL_is_init_finished(s) && SSL_write(s, "x", 1) == 1 &&
 		SSL_read(c, &byte, 1) == 1)
 		rc = 1 + resumed;
-	if (rc == 2 && SSL_version(c) == TLS1_2_VERSION) { // renewed without a call
+	if (rc == 2 && SSL_version(c) == TLS1_2_VERSION) { // renewed silently
 		SSL_SESSION_free(*session);
 		*session = SSL_get1_session(c);
 	}

@@ -17,7 +17,7 @@
 
 #define QUARANTINE_S 120
 #define QUARANTINE_MS (QUARANTINE_S * 1000)
-#define REST_STRIDE 40 // bytes of memory of each port in quarantine
+#define REST_STRIDE 40 // bytes of memory of each resting port
 
 // One worker's ports on an IPv4 and an IPv6 address, with a listener on the former.
 struct set {
