@@ -364,7 +364,7 @@ struct conf_driver {
 	uint16_t rx_ring, tx_ring; // descriptors; 0 = the profile does not say
 	char *devargs; // NULL, or "key=value,..." for devices that are hot-plugged by name
 	bool interrupts; // its receive interrupts wake workers
-	struct conf_node *root; // for lib/conf alone: where each value stands in the file
+	struct conf_node *root; // private to lib/conf: the place of each value in the file
 };
 
 struct conf_drivers {
@@ -381,7 +381,7 @@ void conf_drivers_free(struct conf_drivers *d); // NULL is fine
 // The profile for a driver of that name. NULL if there is no profile, or if d is NULL.
 const struct conf_driver *conf_driver_find(const struct conf_drivers *d, const char *driver);
 // The profile for a vdev string, before the driver is known: EAL uses the driver whose name begins
-// the device's name. NULL for a PCI address, because it does not tell the driver.
+// the device's name. NULL for a PCI address, because that does not name the driver.
 const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, const char *device);
 // Writes, as YAML, the values that apply to a driver and the source of each. name is a driver, a
 // vdev, or a file name without .yaml. c may be NULL.

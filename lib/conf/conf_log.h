@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// Areas of the log, each with a level of its own: X(enum, name, what its lines are about).
+// Areas of the log, each with its own level: X(enum, name, subject of its lines).
 #define CONF_AREAS(X)                                                                     \
 	X(CONF_AREA_START, "start", "starting and stopping, and what was started with")   \
 	X(CONF_AREA_CONFIG, "config", "problems of the configuration, and its signals")   \

@@ -18,8 +18,8 @@ struct conf_records {
 	bool refusals;
 };
 
-// Writes the path of the file of refusals to buf: beside file (one from '/' on), with "-refusals"
-// before the last dot of its name.
+// Writes the path of the file of refusals to buf: that of file (an absolute path), with "-refusals"
+// before the last dot.
 static inline void conf_records_refusals(const char *file, char buf[CONF_RECORDS_PATH])
 {
 	const char *name = strrchr(file, '/') + 1, *dot = strrchr(name, '.');

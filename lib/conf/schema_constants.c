@@ -207,7 +207,7 @@ static const struct conf_key rows[] = {
 // True: the control socket takes orders to hang and to crash.
 {TESTS "debug.faults", CONF_BOOL, ONE(conf, debug.faults), .def = "false"},
 
-// Packet buffers of all ports and workers. Without it: what conf_derive_mbufs() finds.
+// Packet buffers of all ports and workers. If unset, conf_derive_mbufs() sets it.
 {TESTS "buffers.mbufs", CONF_NUMBER, ONE(conf, mbufs_fixed), RANGE(1024, 4194304)},
 // Receive descriptors of a queue where the driver profile says nothing: 1 ms at 1 Mpps.
 {TESTS "buffers.rx-ring", CONF_NUMBER, ONE(conf, rx_ring), RANGE(64, 32768), .def = "1024"},

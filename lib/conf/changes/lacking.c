@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An element within the text: it ends at '
-// ' or at the end of the text.
+// An element within the text: it ends at '\n' or at the end of the text.
 struct element {
 	const char *text;
 	size_t len;

@@ -5,6 +5,5 @@
 #define LACKING_LEN 256 // bytes of the text, with the NUL
 
 // Writes to buf the elements of list that reference lacks, in their order, as many as fit, then the
-// number of those left out. Elements are separated by '
-// '. NULL if reference lacks no element.
+// number of those left out. Elements are separated by '\n'. NULL if reference lacks no element.
 const char *lacking(const char *list, const char *reference, char buf[LACKING_LEN]);

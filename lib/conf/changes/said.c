@@ -137,8 +137,7 @@ static char *hash_text(const struct conf_said *s, const char *text)
 	return hex;
 }
 
-// A list that grows: its elements are separated by '
-// '.
+// A list that grows: its elements are separated by '\n'.
 struct text {
 	char *data; // NULL if there is no element yet
 	size_t len, room;

@@ -15,8 +15,8 @@ struct conf_table;
 struct said {
 	const struct conf_key *key;
 	char *path; // "ports[wan].mtu"
-	// In canonical spelling: equal values compare equal. Elements of a list are separated by '
-	// '. NULL for an entry of a list, whose keys follow.
+	// In canonical spelling: equal values compare equal. Elements of a list are separated by
+	// '\n'. NULL for an entry of a list, whose keys follow.
 	char *text;
 	bool secret; // text is a hash
 };

@@ -330,8 +330,8 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	return true;
 }
 
-// Describes the fault of an entry of peers.allow (allow) or peers.deny. An entry behind a
-// translator that is denied is judged as written.
+// Describes the fault of an entry of peers.allow (allow) or peers.deny. A denied entry
+// behind a translator is judged as written.
 static bool carrier_fault(
 	const struct turn_config *t, const struct prefix *p, bool allow, char *text, size_t len)
 {

@@ -174,7 +174,7 @@ static off_t size_of(struct conf_ctx *x, const struct conf_node *n, const char *
 	return -1;
 }
 
-// total: bytes of all files read by now.
+// total: the sum of the bytes read from included files.
 static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *path, off_t *total)
 {
 	const off_t size = size_of(x, n, path);
