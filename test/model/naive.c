@@ -180,10 +180,10 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 	const struct naive_hold *h = naive_allocation(n, op->client), *r = NULL;
 	bool success = true;
 
-	if (h != NULL) {
-		naive_may(allowed, h->tid == op->tid && naive_is_same(n, h, op) ? 0 : 437);
-		return;
-	}
+	if (h != NULL)
+		return naive_may(allowed, h->tid == op->tid && naive_is_same(n, h, op) ? 0 : 437);
+	if (naive_by_token(n, op) && op->access == ACCESS_NONE) // RFC 7635: it carries a token
+		return naive_may(allowed, 437);
 	if (op->malformed != WELL_FORMED)
 		naive_may(allowed, op->malformed == BAD_TOKEN ? 508 : 400), naive_may(allowed, 400);
 	if (op->transport < 0 && op->malformed != BAD_TRANSPORT)

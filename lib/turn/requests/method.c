@@ -312,6 +312,9 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	if (r->slot != TURN_NONE && !mobile_leave(r->s, r->slot, r->v))
 		return TURN_REFUSED_ALLOCATED;
 	r->slot = TURN_NONE;
+	// signed with the key of the allocation's token: another allocation needs one (RFC 7635)
+	if (cred_is_token(&r->cred) && r->cred.expiry_s == 0)
+		return TURN_REFUSED_ALLOCATED;
 	refusal = allocate_wanted(r, &w);
 	if (refusal == TURN_GRANTED)
 		refusal = alternates_refusal(r, w.token != NULL);

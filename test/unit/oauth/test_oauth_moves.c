@@ -30,16 +30,24 @@ static struct mobile_client moved(
 	return roamed;
 }
 
-static void a_session_moves_by_its_own_token(void **state)
+// A client at its first address, with a token and an allocation.
+static struct mobile_client allocated(void)
 {
 	const struct fixture_client bearer = oauth_client(&w.f, OAUTH_NORTH, 1, "198.51.100.7");
-	struct mobile_client c = mobile_ivan("198.51.100.7", 5000), roamed;
+	struct mobile_client c = mobile_ivan("198.51.100.7", 5000);
 
 	c.c.user = bearer.user;
 	c.c.mac = bearer.mac;
 	memcpy(c.c.access, bearer.access, sizeof(c.c.access));
 	c.c.access_len = bearer.access_len;
 	assert_int_equal(mobile_allocate(&w, &c), 0);
+	return c;
+}
+
+static void a_session_moves_by_its_own_token(void **state)
+{
+	struct mobile_client c = allocated(), roamed;
+
 	roamed = moved(&c, 6001, OAUTH_NORTH, 2); // another client's, with that kid
 	assert_int_equal(mobile_show(&w, &roamed), 441);
 	roamed = moved(&c, 6002, OAUTH_SOUTH, 1);
@@ -54,11 +62,29 @@ static void a_session_moves_by_its_own_token(void **state)
 	assert_int_equal(mobile_refresh(&w, &roamed, 0), 0);
 }
 
+// RFC 7635: an Allocate carries a token. While the client moves, the key of the allocation's token
+// signs at the old 5-tuple, too: it makes no allocation there, whose time nothing would limit.
+static void the_key_alone_makes_no_allocation_at_the_old_address(void **state)
+{
+	struct mobile_client c = allocated(), roamed = moved(&c, 6001, OAUTH_NORTH, 1), again = c;
+
+	assert_int_equal(mobile_show(&w, &roamed), 0);
+	again.c.access_len = 0;
+	assert_int_equal(mobile_allocate(&w, &again), 437);
+	assert_int_equal(fixture_stats(&w.f).allocations, 1);
+	again.c.access_len = c.c.access_len;
+	assert_int_equal(mobile_allocate(&w, &again), 0);
+	assert_int_equal(fixture_stats(&w.f).allocations, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_session_moves_by_its_own_token, setup, mobile_teardown),
+		cmocka_unit_test_setup_teardown(
+			the_key_alone_makes_no_allocation_at_the_old_address, setup,
+			mobile_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
