@@ -27,7 +27,7 @@ BAD = (
     ((*PORTS, "--server", SERVER4), ("--peer-addr", "needed")),
     ((*PORTS, "--server", SERVER4, "--peer-addr", "10.99.0.40"), ("--peer-addr", "prefix length")),
     ((*GOOD, "--client-addr", "10.99.0.20"), ("--client-addr", "prefix length")),
-    ((*GOOD, "--client-addr", "10.99.0.20-10.99.0.10/24"), ("--client-addr", "in order")),
+    ((*GOOD, "--client-addr", "10.99.0.20-10.99.0.10/24"), ("--client-addr", "in ascending order")),
     ((*GOOD, "--client-addr", "10.99.0.20/33"), ("--client-addr", "prefix length")),
     ((*GOOD, "--client-addr", "10.99.0.20-10.99.1.20/24"), ("--client-addr", "subnet")),
     ((*GOOD, "--client-gateway", "fd99::1"), ("--client-gateway", "family")),

@@ -156,7 +156,7 @@ def no_directory(lab):
     try:
         start(lab, "/nonexistent/crashes")
     except AssertionError as error:
-        assert "ended with 1" in str(error), error
+        assert "exited with 1" in str(error), error
     else:
         raise AssertionError("started without its directory")
     assert "/nonexistent/crashes" in lab.servers[-1].log()

@@ -140,9 +140,9 @@ def journal_away(lab):
         assert server.ready()
     client = lab.client()
     assert client.allocate().cls == SUCCESS, "it serves while the journal does not read"
-    until(lambda: len(stand_in.read()) > 10 and stand_in.told(b"lost: the journal did not take"),
+    until(lambda: len(stand_in.read()) > 10 and stand_in.told(b"lost: the journal did not accept"),
         8, "the loss is reported")  # fmt: skip
-    lost = stand_in.told(b"lost: the journal did not take")[0]
+    lost = stand_in.told(b"lost: the journal did not accept")[0]
     assert int(lost["SLIPRING_LOST"]) > 0 and lost["PRIORITY"] == b"4", lost
     assert len(server.log()) == before, "nothing more on standard error"
     counts = server.telemetry.ask("/slipring/log")

@@ -127,7 +127,7 @@ def no_such_interface(lab):
         lab.server({"ports": [{**servers.CONFIG["ports"][0],
             "device": "net_af_packet0,iface=nowhere,qpairs=2"}]})  # fmt: skip
     except AssertionError as error:
-        assert "ended with 1" in str(error), error
+        assert "exited with 1" in str(error), error
     else:
         raise AssertionError("started without its interface")
     log = lab.servers[-1].log()

@@ -107,7 +107,7 @@ def refused(lab, name, config, drop_ins, capability):
     try:
         start(lab, config, drop_ins)
     except AssertionError as error:
-        assert "ended with 1" in str(error), error
+        assert "exited with 1" in str(error), error
     else:
         raise AssertionError(f"{name} starts without {capability}")
     assert_told(lab, capability)

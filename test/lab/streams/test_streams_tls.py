@@ -113,7 +113,7 @@ def reload(lab, server):
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
         for sig in (signal.SIGUSR2, signal.SIGHUP):
-            told = f"error streams: {sig.name}: the certificate stays"
+            told = f"error streams: {sig.name}: the certificate remains unchanged"
             before = server.log().count(told)
             server.process.send_signal(sig)
             until(lambda t=told, n=before: server.log().count(t) == n + 1, 5, "it is told")
