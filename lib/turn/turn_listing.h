@@ -17,7 +17,7 @@ struct turn_quota;
 #define TURN_FILTER_REALM 32u
 
 struct turn_filter {
-	unsigned int wants; // TURN_FILTER_*; 0 = all allocations
+	unsigned int wants; // TURN_FILTER_ID and further bits; 0 = all allocations
 	uint64_t id;
 	uint64_t user[2]; // users as quota counts them: one of the two
 	uint8_t ident[TURN_IDENT_LEN]; // or the users of tokens of the key with that name

@@ -137,7 +137,7 @@ struct op {
 	uint32_t lifetime_s;
 	uint8_t token[8];
 
-	unsigned int nb_peers, peer[MODEL_OP_PEERS]; // indices into model_peers
+	unsigned int nb_peers, peer[MODEL_OP_PEERS]; // indices into peer of struct model_world
 	bool peer_malformed[MODEL_OP_PEERS];
 	bool has_channel, has_data, df_attribute;
 	uint16_t channel;

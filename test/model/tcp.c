@@ -25,7 +25,7 @@
 
 enum kind { NOTHING, UDP, TCP };
 
-// The server's view of a peer; peers from FIRST_OWN on are the server's own addresses.
+// The server's view of a peer; local: an address of the server itself.
 static const struct peer {
 	const char *ip;
 	uint16_t port;

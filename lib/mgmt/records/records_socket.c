@@ -71,8 +71,8 @@ __attribute__((format(printf, 2, 3))) static void put_text(struct fields *f, con
 		f->len += (size_t)n;
 }
 
-// SLIPRING_USER for "user", SLIPRING_LOST_SIZE for "lost" and "size": names have only letters,
-// digits and '_'.
+// The field of a member: SLIPRING_USER for "user". The names of a member and of its own member are
+// joined with '_'. Names have only letters, digits and '_'.
 static const char *name_of(const char *outer, const char *inner, char buf[64])
 {
 	snprintf(buf, 64, "%s%s%s", outer, outer[0] != '\0' ? "_" : "", inner);

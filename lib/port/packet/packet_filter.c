@@ -100,7 +100,7 @@ static void put_jump(struct writer *w, enum label l)
 	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
 }
 
-// Jumps if the comparison of a register with a value holds; land() sets the target later.
+// Jumps if the comparison of a register with a value holds; land_jump() sets the target later.
 static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value)
 {
 	put_insn(w,
@@ -110,7 +110,7 @@ static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t val
 	return w->nb - 1;
 }
 
-// Jumps if two registers differ; land() sets the target later.
+// Jumps if two registers differ; land_jump() sets the target later.
 static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t second)
 {
 	put_insn(w,

@@ -135,6 +135,16 @@ class Names(unittest.TestCase):
             "no such page: doc/decisions/9999"])  # fmt: skip
         self.assertEqual([place.split(":")[1] for place, _ in lost], ["2", "3", "3"])
 
+    def test_names_in_comments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "one.c")
+            with open(source, "w") as file:
+                file.write("// one_call and lost_call, gone.c\nint one_call(int n); // ask() or one()\n"
+                           "//\texample_of(code);\nenum { WANT_THIS_ONE }; // THIS_ONE, THAT_ONE\n"
+                           'puts("// lost_text");\n')
+            lost = [reason.rsplit(":", 2)[1:] for reason in docs.lost_names([source])]
+            self.assertEqual([name.strip() for _, name in lost], ["lost_call", "THAT_ONE", "gone.c", "ask()"])
+
     def test_opening_comment(self):
         spdx = "// SPDX-License-Identifier: BSD-3-Clause\n"
         self.assertTrue(docs.has_opening(spdx + "// What it is for.\n#include <a.h>\n"))
