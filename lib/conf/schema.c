@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of all keys: names, target fields, ranges, defaults, help. Parsing, checks, freeing and
-// doc/configuration.md all follow from it. Its rows are in four files: here the process and its
-// ports, then schema_turn.c, schema_limits.c and schema_box.c.
+// The table of all keys: names, target fields, ranges, defaults, help. It drives parsing, checks,
+// freeing and doc/configuration.md. Its rows are in four files: this one has the process and its
+// ports; schema_turn.c, schema_limits.c and schema_box.c follow.
 #include "reading/ctx.h"
 #include "reading/port_addrs.h"
 #include "schema_rows.h"
 
 // Parents precede their keys. The keys of a section are adjacent, even across two files. The manual
-// has this order.
+// lists the keys in this order.
 // clang-format off
 static const struct conf_key rows[] = {
 {"include", CONF_TEXT, ONE(conf, include), RANGE(1, 1023),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes plain frames for datagrams that are relayed by plan, without the general rewrite_frame.
+// Writes plain frames for datagrams that have a plan: a faster path than rewrite_frame.
 #include "fast_headers.h"
 #include "addr.h"
 #include "dp_view.h"
@@ -8,8 +8,8 @@
 #include "udp.h"
 #include "worker.h"
 
-// Computes the changes of the checksums: all bytes of the old and new datagram except the kept
-// ones.
+// Computes how the checksums change: by all bytes of the old and the new datagram, except those
+// that stay.
 static void fast_headers_sums(
 	struct fast_headers *p, const struct turn_view *v, const struct rewrite *r)
 {
@@ -40,7 +40,7 @@ bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_
 	const bool is_v4 = addr_is_v4(&r->src->addr);
 	const uint16_t headers = NET_UDP_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const uint16_t end = (uint16_t)(r->off + r->len), len = r->front_len + r->len + r->pad;
-	const uint8_t *ip4 = v->data - NET_UDP_LEN - NET_IP4_LEN; // valid if there are no options
+	const uint8_t *ip4 = v->data - NET_UDP_LEN - NET_IP4_LEN; // valid in a plain IPv4 frame
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data, *front = data + r->off - r->front_len, *ip;
 	struct fast_headers p = {.src = &r->src->addr,
 		.dst = &r->dst->addr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks received datagrams with the DSCP of their client's listener, in a separate pass over a
-// burst, so that relaying costs nothing more if no listener has a DSCP.
+// Marks received datagrams with the DSCP of their client's listener. This is a separate pass over a
+// burst, so relaying costs nothing extra if no listener has a DSCP.
 #include "ip/dscp.h"
 #include "bytes.h"
 #include "dp_burst.h"
@@ -22,9 +22,9 @@ bool dscp_wanted(const struct turn_config *c)
 	return false;
 }
 
-// The listener of a client's datagram, or NULL. A message over a stream has no header:
-// streams_describe invents one. A DTLS record comes here again after decryption, with its own
-// listener, which may share the UDP port of another.
+// Listener that received a client's datagram, or NULL if the datagram is not marked here. A message
+// from a stream has no IP header: streams_describe invents one. A DTLS record comes here again
+// after decryption, with the DTLS listener, which may share its UDP port with another listener.
 static const struct source *client_listener(const struct worker *w, const struct turn_view *v)
 {
 	if ((v->flags & DP_STREAM) != 0 || v->listener == LOCAL_ONLY_DTLS || v->len == 0 ||
@@ -67,7 +67,7 @@ static void write_tos(uint8_t *ip, const struct source *listener)
 	if (ip[0] >> 4 == 4) {
 		new = (uint16_t)((old & (0xff00 | listener->tos_kept)) | listener->tos);
 		store_be16(ip + 10, csum_update(load_be16(ip + 10), old, new));
-	} else { // shifted by four bits
+	} else { // IPv6: the field begins four bits later
 		new = (uint16_t)((old & (0xf00f | listener->tos_kept << 4)) | listener->tos << 4);
 	}
 	store_be16(ip, new);

@@ -10,8 +10,8 @@ struct worker;
 
 // Sends a finished frame, through another worker if this one has no queue. Consumes the frame.
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
-// Sends a TCP super-frame, on a worker that has its own queue. It is sent after all frames put
-// before it, so that a flow stays in order.
+// Sends a TCP super-frame. The worker must have a queue of its own. All frames put earlier leave
+// first, so that a flow stays in order.
 void tx_put_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
 void tx_flush(struct worker *w);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stop by slipringctl is SIGTERM, plus the choice whether calls are kept.
+// Handles the command stop of slipringctl: notes whether to keep calls, then sends SIGTERM to this
+// process.
 #include "state/stop.h"
 
 #include <signal.h>
@@ -13,11 +14,11 @@
 
 enum order { AS_CONFIGURED, KEEP, FORGET };
 
-// Choice of the last command. The control thread writes it, the management lcore reads it when it
-// stops.
+// The last order to stop. The control thread writes it for a command, the management lcore for a
+// drain that has ended. The management lcore reads it while the process stops.
 static enum order ordered;
 
-// True if calls can be kept. Otherwise reason says why, unless no file is configured.
+// True if calls can be kept. Otherwise reason says why not; it is empty if no file is configured.
 static bool can_keep(const struct dp *d, char *reason, size_t len)
 {
 	struct dp_state s;

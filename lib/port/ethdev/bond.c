@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bond by DPDK's bonding driver. Members are added by its functions, not by arguments of a vdev:
-// the driver reads those only when it is configured, so it would have no queues, offloads or RSS
-// before. Their spelling also changes between releases.
+// Makes a bond with DPDK's bonding driver. Members are added by calls, not by arguments of a vdev.
+// The driver reads those arguments only when it is configured; until then the bond would report no
+// queues, offloads or RSS. The names of the arguments also change between releases.
 //
-// The driver keeps the state of links and LACP on EAL's control thread. LACP packets are sent and
-// received by calls of the data path, at least every 100 ms, which port_bond_tick ensures.
+// The driver handles link state and LACP on EAL's control thread. But it sends and receives LACP
+// packets only inside the burst calls of the data path, at least one every 100 ms. port_bond_tick
+// makes sure of that.
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ struct bond {
 
 // --- making and removing -------------------------------------------------------------------------
 
-// Makes the bonding driver poll the link of a TAP. The TAP driver claims link interrupts, but never
-// reports them (22.11 to 24.11), and only members without link interrupts are polled.
+// Makes the bonding driver poll the link of a TAP: it polls only members without link interrupts.
+// The TAP driver says that it has them, but never raises one (22.11 to 24.11).
 static void poll_tap(const struct rte_eth_dev_info *info)
 {
 	uint32_t *flags = (uint32_t *)(uintptr_t)info->dev_flags;
@@ -102,8 +103,9 @@ static int add_member(const struct port_request *r, const struct bond *b, unsign
 	return -1;
 }
 
-// Adds the members. The bond gets the MAC of the first one added. When the preferred member comes
-// back the driver (22.11) does not set its MAC again, so the bond must have that member's MAC.
+// Adds the members, the preferred one first: the bond takes the MAC of the first member added. When
+// the preferred member comes back, the driver (22.11) does not set its MAC again. So that MAC must
+// be the bond's from the start.
 static int add_members(const struct port_request *r, const struct bond *b)
 {
 	const int primary = r->c->bond->primary;
@@ -223,9 +225,9 @@ bool port_bond_link(const struct bond *b)
 
 // --- on the workers ------------------------------------------------------------------------------
 
-// Discards frames that the standby members receive: a switch floods some. Otherwise nobody reads
-// them, and they would appear as new when the member takes over, hours later. This worker owns the
-// queue on every member, so no other lcore receives from it.
+// Discards frames that standby members receive, because switches flood some to every link. Nothing
+// else reads them: they would wait in the queue, and look new when the member takes over hours
+// later. This worker owns the queue on every member, so no other lcore receives from it.
 static void drain_reserve(const struct bond *b, uint16_t queue)
 {
 	const int used = rte_eth_bond_primary_get(b->id);
@@ -243,7 +245,7 @@ void port_bond_tick(const struct bond *b, const struct port *p, uint16_t queue)
 {
 	if (b->mode == PORT_BOND_ACTIVE_BACKUP && queue < p->nb_rxq)
 		drain_reserve(b, queue);
-	// sends pending LACP packets; receiving, in every round, handles incoming ones
+	// sends pending LACP packets; the receive call of every round handles incoming ones
 	if (b->mode == PORT_BOND_LACP && queue < p->nb_txq)
 		rte_eth_tx_burst(p->dpdk_id, queue, NULL, 0);
 }

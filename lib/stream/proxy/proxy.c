@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the header at the start of each connection of a balancer, and not a byte more, then gives
-// the connection to the thread of its client.
+// Reads the PROXY header at the start of each connection from a balancer, and not one byte beyond
+// it. Then hands the connection to the stream thread that serves this client.
 #include "proxy/proxy.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define WATCH_HANDED (WATCH_PROXY | UINT32_MAX) // the pipe with connections from other threads
 #define CHAINS_LEAST 64
-#define CHAIN_LOAD 4 // connections per chain at the limit of connections
+#define CHAIN_LOAD 4 // most connections per hash chain, on average
 
 // --- balancers -----------------------------------------------------------------------------------
 
@@ -94,16 +94,15 @@ static enum verdict judge_source(
 	return v;
 }
 
-// --- the state of a thread
-// ------------------------------------------------------------------------
+// --- the state of a thread -----------------------------------------------------------------------
 
 // A connection whose header is not complete yet.
 struct waiting {
 	struct endpoint peer; // the balancer
 	int fd; // -1: free
-	struct ilist_link by_age; // next: also in the free list
+	struct ilist_link by_age; // its next also links the free list
 	uint8_t listener;
-	uint16_t have, room; // bytes received, and limit of the header
+	uint16_t have, room; // bytes received; longest header allowed
 	uint64_t since_ms;
 	uint8_t *header;
 };
@@ -121,17 +120,17 @@ struct proxy {
 	uint32_t max, free;
 	struct ilist by_age; // oldest first
 	int in, out; // a pipe: other threads write to out
-	// Connections by client, in chains. The entry of a closed connection stays until its slot
-	// is reused, or its client is looked up.
+	// Hash chains of connections, by client. The entry of a closed connection stays until its
+	// slot is reused, or a search of its chain meets it.
 	uint32_t *first,
-		*next; // 1 + index of a connection; first: by hash; next: by connection
+		*next; // 1 + index of a connection, or 0; first[hash], next[connection]
 	uint64_t *hash; // by connection
 	uint32_t mask; // of hashes
 };
 
 static uint64_t client_hash(const struct thread *t, const struct endpoint *c, uint8_t listener)
 {
-	// the key of the rate limiter is used here, too: no hash leaves the process
+	// sharing the key of the rate limiter is safe, because no hash leaves the process
 	return hash_addr(
 		&t->s->begun.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
 }
@@ -388,7 +387,8 @@ static void settle_header(struct thread *t, struct waiting *w, enum proxy_header
 	}
 }
 
-// Reads the available bytes of a header, and none after it: those are the client's.
+// Reads the bytes of a header that have arrived, and none beyond the header: those belong to the
+// client.
 static void read_header(struct thread *t, struct waiting *w)
 {
 	struct proxy_header h;

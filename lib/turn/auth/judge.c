@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges live allocations by a policy newer than they are.
+// Checks live allocations against a new policy, and ends those that it would not have granted.
 #include "turn_judge.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "shard.h"
 #include "turn_listing.h"
 
-// Costs in a budget; looking at an allocation costs 1.
-#define END_COST 8 // of ending an allocation, and each of its channels
+// Costs that turn_judge_walk subtracts from its budget. Looking at an allocation costs 1.
+#define END_COST 8 // of ending an allocation, and the same again for each of its channels
 #define PERMISSION_COST 1 // of ending a permission
 #define PEER_COST 2 // of judging a peer
 #define QUOTA_COST 2
@@ -32,14 +32,14 @@ struct realm_change {
 };
 
 struct turn_judge {
-	// Configured users of the old policy that were removed, as quota counts them; sorted.
+	// Users in the old configuration that the new one lacks: sorted values of quota_user.
 	uint64_t *gone;
 	struct gone_key *gone_keys;
 	uint32_t nb_gone, nb_gone_keys;
 	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
-	bool any; // of realm[] is set
+	bool any; // a flag in realm[] is set
 	bool listeners; // a listener serves fewer realms
-	bool by_quotas, lower; // lower: at least one quota is lower
+	bool by_quotas, lower; // by_quotas: check quotas only; lower: one is lower
 };
 
 // --- changes -------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ static uint32_t nb_realms(const struct turn_policy *p)
 	return p->realms != NULL ? p->realms->nb + 1 : 1;
 }
 
-// The first realm's policy, then those of the others.
+// Policy of a realm by its index: 0 is the first realm, then those of the list follow.
 static const struct turn_policy *nth_realm(const struct turn_policy *p, uint32_t i)
 {
 	return i == 0 ? p : p->realms->list[i - 1];
@@ -148,7 +148,7 @@ static bool serves_fewer(const struct turn_policy *before, const struct turn_pol
 			if (realms_serves(before, (uint8_t)i, (uint8_t)k) &&
 				!realms_serves(after, (uint8_t)i, (uint8_t)k))
 				return true;
-	// without further realms, every listener has served the only one
+	// a policy with only one realm serves it on every listener
 	for (uint32_t i = 0; nb == 0 && after->realms != NULL && i < after->realms->nb_listeners;
 		i++)
 		if (!realms_serves(after, (uint8_t)i, 0))
@@ -281,7 +281,8 @@ static bool is_key_gone(const struct turn_shard *s, const struct turn_judge *j, 
 	return false;
 }
 
-// True if the user of an allocation no longer exists at its client's listener.
+// True if the user of an allocation was removed, or the client's listener no longer serves the
+// user's realm.
 static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -298,7 +299,7 @@ static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint
 	return bsearch(&c->quota_user, j->gone, j->nb_gone, sizeof(*j->gone), by_value) != NULL;
 }
 
-// True if a peer in the tree of permissions at i is denied.
+// True if the policy denies a peer in the permission tree with root i.
 static bool is_denied(const struct turn_shard *s, const struct turn_policy *policy, uint32_t i)
 {
 	const struct turn_permission *p = i != TURN_NONE ? &s->permission[i] : NULL;
@@ -366,7 +367,7 @@ unsigned int turn_judge_walk(
 		if (reason != TURN_END_END) {
 			const uint32_t sibling = alloc_sibling(s, slot);
 
-			if (sibling != TURN_NONE && n + 2 > max) { // both in this call, or neither
+			if (sibling != TURN_NONE && n + 2 > max) { // end both now, or neither
 				w->slot = slot;
 				break;
 			}
