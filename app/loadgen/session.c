@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives orders to the lanes and waits for them; asks the server for its drop counters.
+// Orders the lanes to begin a phase and waits until they have; reads the server's drop counters.
 #include "session.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "report/telemetry.h"
 
 #define STEP_MS 10
-#define FOLLOW_NS (20 * 1000) // pause between checks if the lanes follow an order
+#define FOLLOW_NS (20 * 1000) // pause between checks that all lanes have begun a phase
 
 int session_fail(const char *fmt, ...)
 {

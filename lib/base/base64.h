@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Characters for len bytes.
+// Number of base64 characters for len bytes.
 #define BASE64_CHARS(len) (((len)*8 + 5) / 6)
 
 // Writes BASE64_CHARS(len) characters without a NUL; unused bits of the last one are zero.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads addresses and default routes of an interface over rtnetlink. One socket receives
-// notifications, another one dumps the current state: so a lost notification only costs a dump.
+// notifications and another one dumps the current state, so a lost notification only costs a dump.
 
 #include <errno.h>
 #include <net/if.h>
@@ -26,8 +26,8 @@ struct port_kernel_watch {
 	int fd[2], error; // descriptors of the sockets, and errno
 	uint32_t index; // index of the interface
 	unsigned int seq;
-	bool due; // the state must be read: never read, or the last reading failed
-	// While reading: receiver of addresses, and the routers found until now, by [is_v4].
+	bool due; // the state must be read: this is the first time, or the last read failed
+	// During a read: the receiver of addresses, and the routers already found, by [is_v4].
 	port_kernel_see *see;
 	void *ctx;
 	uint32_t metric[2];
@@ -206,14 +206,14 @@ static int see_route(const struct nlmsghdr *n, void *ctx)
 	return MNL_CB_OK;
 }
 
-// A request and the progress of its answer.
+// A dump request, and the state of its answer.
 struct question {
 	mnl_cb_t see;
 	bool interrupted; // the state changed during the dump, which may be incomplete
 	int rc; // MNL_CB_OK: the answer continues
 };
 
-// Skips answers to earlier requests that failed half-way.
+// Reads a part of the answer, and skips the rest of answers to earlier requests that failed.
 static void read_part(struct port_kernel_watch *w, struct question *q, size_t bytes)
 {
 	const unsigned int self = mnl_socket_get_portid(w->questions);
@@ -269,7 +269,7 @@ static int request_dump(struct port_kernel_watch *w, uint16_t type, uint8_t fami
 	return read_answer(w, see);
 }
 
-// Looks up the index again, in case the interface was removed and made again. Any socket will do.
+// Looks up the index again, in case the interface was removed and recreated. Any socket will do.
 static void update_index(struct port_kernel_watch *w)
 {
 	const int fd = mnl_socket_get_fd(w->questions);

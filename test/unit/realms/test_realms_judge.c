@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Effects of a reload of realms on live allocations, and persistence of realm numbers.
+// What a reload of realms does to live allocations, and how realms get and keep their numbers.
 #include "realms_config.h"
 
 #include <stdio.h>
@@ -32,7 +32,8 @@ static int teardown(void **state)
 	return rc;
 }
 
-// Gives the shard a policy of next, and has all allocations judged. Returns the number that ended.
+// Gives the shard a policy made from next, and checks all allocations against it. Returns the
+// number of allocations that end.
 static unsigned int reload(bool lower)
 {
 	struct turn_policy *before = fresh;
@@ -71,7 +72,7 @@ static void the_users_of_a_realm_that_is_gone_end(void **state)
 	struct fixture_client ivan = allocated(FIXTURE_REALM, 1), a = allocated(REALM_A, 2);
 	struct fixture_client b = allocated(REALM_B, 3);
 
-	next.realms = &next_realms[1]; // without a
+	next.realms = &next_realms[1]; // removes realm a
 	next.nb_realms = 1;
 	assert_int_equal(reload(false), 1);
 	assert_int_equal(f.told.ended[TURN_END_USER], 1);
@@ -104,7 +105,7 @@ static void a_user_is_gone_from_his_realm_alone(void **state)
 	allocated(FIXTURE_REALM, 1);
 	allocated(REALM_A, 2);
 	allocated(REALM_B, 3);
-	next.realms[1].users++; // only olga
+	next.realms[1].users++; // leaves only olga
 	next.realms[1].nb_users = 1;
 	assert_int_equal(reload(false), 1);
 	assert_int_equal(fixture_event(&f, 0)->realm, 2);
@@ -176,8 +177,8 @@ static void a_lower_quota_of_a_realm_ends_its_own(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 3);
 }
 
-// A realm added by a reload is served at once. Allocations of the others keep theirs although the
-// file has another order now.
+// A realm added by a reload is served at once. Existing allocations keep their realms, although the
+// file now lists the realms in another order.
 static void a_realm_that_is_new_is_served_at_once(void **state)
 {
 	static struct turn_user users[1] = {{.name = (char *)"ivan", .password = (char *)"pw-c"}};
@@ -210,7 +211,7 @@ static void numbers_go_round_and_last(void **state)
 	struct turn_config before = next;
 	static struct turn_realm realms[2];
 
-	// b is removed, and 253 others come and go in its place: a keeps its number throughout
+	// b is removed, and 400 other realms take its place in turn: a keeps its number
 	next.realms = realms;
 	next.nb_realms = 2;
 	for (int i = 0; i < 400; i++) {
@@ -222,13 +223,13 @@ static void numbers_go_round_and_last(void **state)
 		assert_int_not_equal(realms[1].number, 0);
 		assert_int_not_equal(realms[1].number, 1);
 		assert_string_equal(turn_tallies_name(f.tallies, realms[1].number), names[i]);
-		if (i == 100) // a realm that returns gets its old number
+		if (i == 100) // new names get the next number: r0 has 3
 			assert_int_equal(realms[1].number, 103);
 	}
 	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
 }
 
-// A number is not reused while it has allocations.
+// A number is not reused while the realm that had it still has allocations.
 static void numbers_of_live_allocations_are_not_given(void **state)
 {
 	static struct turn_user users[1] = {{.name = (char *)"u", .password = (char *)"p"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys that a running configuration adopts from a reloaded file, after which it equals that
-// file.
+// Merges a reloaded file into the running configuration, which adopts the changed keys and then
+// equals the file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,8 +146,8 @@ static void the_order_of_entries_means_nothing(void **state)
 #define TLS "  - {transport: tls, address: 192.0.2.7, port: 443"
 #define DTLS "  - {transport: dtls, address: all, port: 5349"
 
-// Each listener gets the settings of its entry in the new file, at whatever position, and each
-// configuration frees its own.
+// Each listener gets the TLS settings of its entry in the new file, whatever that entry's position.
+// Each configuration frees its own settings.
 static void identities_go_with_their_listeners(void **state)
 {
 	static const char reordered[] =
@@ -178,7 +178,7 @@ static void identities_go_with_their_listeners(void **state)
 	conf_free(r);
 }
 
-// Addresses from the network stay, even if the file no longer names a gateway.
+// Addresses and gateways learned from the network survive a reload.
 static void addresses_of_the_network_stay(void **state)
 {
 	static const char text[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules against the relay map, port by port: every packet to a relay port goes to the worker that
-// owns it, and every packet of a listener's clients goes where RSS sends it. Then the verdict on
-// the rules' effect, with a clock of the test.
+// Compares the rules with the relay map, port by port: packets to a relay port go to the worker
+// that owns it, and packets to a listener are left to RSS. Then checks the verdict on the rules'
+// effect, with a fake clock.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static bool listened(const struct addr *a, uint16_t udp_port)
 	return false;
 }
 
-// True if a listener of the family is in the block of 128 ports.
+// True if a listener of a's family has a port in the same block of 128 ports as udp_port.
 static bool near_listener(const struct addr *a, uint32_t udp_port)
 {
 	for (uint32_t i = 0; i < turn.nb_listeners; i++)
@@ -126,7 +126,7 @@ static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 		for (unsigned int i = 0; i < turn.nb_relay / 2; i++)
 			check_address(&w, &r, v6 * turn.nb_relay / 2 + i);
 		nb[v6] = r.nb;
-		if (turn.nb_listeners == 0) // NICs with one mask for all rules take them
+		if (turn.nb_listeners == 0) // NICs with one mask for all rules must take them
 			for (uint32_t i = 0; i < r.nb; i++)
 				assert_int_equal(r.rule[i].mask, r.rule[0].mask);
 		free(r.rule);
@@ -164,11 +164,11 @@ static void test_whole_refused(void **state)
 	refused(setup(4, 3, 49152, 65535), FLOW_RULES_T1, -EINVAL, "fewer relay addresses");
 	struct flow_rules_want w = setup(2, 2, 49152, 65535);
 
-	listen("192.0.2.2", 3478); // otherwise all its clients would be on one worker
+	listen("192.0.2.2", 3478); // a rule would put all its clients on one worker
 	refused(w, FLOW_RULES_T1, -EINVAL, "192.0.2.2");
 }
 
-// With a power of two, each worker takes one rule.
+// If the number of workers is a power of two, each needs one rule per address.
 static void test_sliced_minimal(void **state)
 {
 	for (unsigned int workers = 2; workers <= 64; workers *= 2)
@@ -192,15 +192,14 @@ static void test_sliced_any(void **state)
 		}
 }
 
-// The usual case: the relay address has the listener, too.
+// The usual case: a listener has the relay address, too, and a port outside the relay ports.
 static void test_listener_outside(void **state)
 {
 	const struct flow_rules_want w = setup(4, 2, 49152, 65535);
 
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3478);
-	// rules of both addresses match the same bits; otherwise NICs with one mask could not take
-	// them
+	// the rules of both addresses match the same bits, as NICs with one mask require
 	assert_int_equal(check(w, FLOW_RULES_T2), 8);
 }
 
@@ -211,7 +210,7 @@ static void test_listener_inside(void **state)
 	listen("192.0.2.1", 50000);
 	listen("192.0.2.1", 50001);
 	listen("2001:db8::1", 60000);
-	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 16384 ports less 128 are 7 parts
+	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 7 powers of two: 16384 - 128 ports
 	w = setup(4, 2, 1024, 65535);
 	listen("192.0.2.1", 3478);
 	listen("192.0.2.2", 5349);
@@ -219,7 +218,7 @@ static void test_listener_inside(void **state)
 	listen("2001:db8::2", 5350);
 	listen("198.51.100.1", 40000); // on another address: irrelevant
 	check(w, FLOW_RULES_T2);
-	w = setup(2, 1, 50047, 60000); // the first port is the last of its block
+	w = setup(2, 1, 50047, 60000); // begins with the last port of a block
 	listen("192.0.2.1", 50050);
 	listen("2001:db8::1", 50050);
 	check(w, FLOW_RULES_T2);
@@ -228,7 +227,7 @@ static void test_listener_inside(void **state)
 	refused(w, FLOW_RULES_T2, -EINVAL, "leave nothing");
 }
 
-// A rule for every port except a listener's.
+// Every shared port has a rule of its own, except a listener's.
 static void test_shared(void **state)
 {
 	struct flow_rules_want w = setup(3, 2, 3478, 3487);
@@ -241,7 +240,7 @@ static void test_shared(void **state)
 	refused(w, FLOW_RULES_T1, -EINVAL, "shared");
 }
 
-// Addresses that are not relay addresses, or are on another port, have no rules.
+// Addresses that are not relay addresses, or belong to another NIC port, have no rules.
 static void test_other_addresses(void **state)
 {
 	struct flow_rules_want w = setup(2, 3, 49152, 65535);
@@ -281,7 +280,8 @@ struct watched {
 	uint64_t hits, over, ms;
 };
 
-// A second with `hits` packets at home and `over` packets elsewhere, checked every 100 ms.
+// A second in which `hits` packets reach the right worker and `over` packets another one, with a
+// check every 100 ms.
 static void second(struct watched *s, uint64_t hits, uint64_t over)
 {
 	s->hits += hits;
@@ -303,7 +303,7 @@ static void test_degraded(void **state)
 	struct watched s = {.ms = 5000};
 
 	flow_watch_look(&s.w, 0, 0, s.ms);
-	seconds(&s, 100, 99, 1); // 1 % is not more than 1 %
+	seconds(&s, 100, 99, 1); // exactly 1 % is not above the limit
 	assert_false(s.w.degraded);
 	seconds(&s, 9, 900, 100);
 	assert_false(s.w.degraded);
@@ -321,7 +321,7 @@ static void test_degraded_interrupted(void **state)
 		second(&s, 1000, 0);
 	}
 	assert_false(s.w.degraded);
-	// without packets there is no recovery
+	// seconds without packets do not count as good ones
 	for (unsigned int i = 0; i < 10; i++) {
 		seconds(&s, 5, 0, 0);
 		second(&s, 10, 10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The certificate and ALPN that clients get at each listener, in handshakes of libssl with itself.
-// No session moves from one identity to another.
+// The certificate and ALPN protocol that each listener presents, in handshakes of libssl with
+// itself. A session of one identity is not resumed at another.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static struct identities *load(const struct stream_identities *all)
 
 struct outcome {
 	bool done, resumed;
-	char name, alpn[32]; // from the server's certificate, and the protocol
+	char name, alpn[32]; // CN of the server's certificate, and the protocol
 };
 
 static int keep_session(SSL *ssl, SSL_SESSION *s)
@@ -139,8 +139,8 @@ static void look(SSL *s, SSL *c, struct outcome *o)
 	memcpy(o->alpn, alpn != NULL ? (const char *)alpn : "", len);
 }
 
-// A client's handshake with a context; offer: its ALPN in wire format. *session: the client's old
-// session and then its new one; NULL: it keeps no session.
+// A client's handshake with a server's context. offer: the client's ALPN list in wire format.
+// *session: the session to resume, then replaced by the new one; NULL if the client keeps none.
 static struct outcome shake(SSL_CTX *sc, int version, const char *offer, SSL_SESSION **session)
 {
 	SSL_CTX *cc = SSL_CTX_new(TLS_client_method());
@@ -214,7 +214,7 @@ static void test_certificates(void **state)
 	assert_int_equal(X509_cmp(SSL_CTX_get0_certificate(identities_dtls(i, 9)),
 				 SSL_CTX_get0_certificate(identities_tls(i, 9))),
 		0);
-	// loads the files again, by the paths that it keeps
+	// loads the files again, from the paths that the identities keep
 	again = identities_load(identities_from(i), &dtls, error, sizeof(error));
 	identities_free(i);
 	assert_non_null(again);
@@ -235,7 +235,8 @@ static void no_way_across(const struct stream_identities *all, int version)
 	identities_free(i);
 }
 
-// A ticket of one identity resumes no session of another, whichever part differs.
+// A ticket from one identity is not accepted at another, whether their certificates or only their
+// ALPN protocols differ.
 static void test_tickets_stay(void **state)
 {
 	struct stream_identities all = two();
@@ -248,7 +249,8 @@ static void test_tickets_stay(void **state)
 	no_way_across(&all, TLS1_3_VERSION);
 }
 
-// Not even with equal keys: the names of their sessions differ.
+// Even with equal ticket keys, a session is not resumed at another identity: their session ID
+// contexts differ.
 static void test_sessions_have_names(void **state)
 {
 	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -301,7 +303,8 @@ static void test_refused(void **state)
 	refused(&all, "tls.chain: /nonexistent: ");
 }
 
-// Reports the files in use with their dates: each file once, by the certificate that ends first.
+// Each certificate file in use is reported once, with the dates of the first certificate to expire
+// in the file or its chain.
 static void test_in_use(void **state)
 {
 	struct stream_identities all = two();
@@ -309,7 +312,7 @@ static void test_in_use(void **state)
 	struct identities *i;
 	time_t now;
 
-	all.list[2] = all.list[0]; // of another listener, with other ALPN names
+	all.list[2] = all.list[0]; // the same files at another listener, with other ALPN names
 	all.list[2].alpn = http_alpn;
 	all.list[2].nb_alpn = 1;
 	all.nb = 3;
@@ -325,7 +328,7 @@ static void test_in_use(void **state)
 	identities_free(i);
 	all = two();
 	all.nb = 1;
-	write_until(2, 20); // follows the first certificate
+	write_until(2, 20); // the chain of the first certificate, which expires before it
 	all.list[0].chain = cert[2];
 	i = load(&all);
 	assert_true(identities_certificate(i, 0, &c));
@@ -363,7 +366,7 @@ static struct heard review(const struct stream_identities *all)
 	return h;
 }
 
-// Each file is reported once, at the key that names it.
+// Each faulty file is reported once, under the configuration key that names it.
 static void test_review(void **state)
 {
 	struct stream_identities all = two();

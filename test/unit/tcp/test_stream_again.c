@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of connections with peers, and the next steps after it: a Connect to the peer of a
-// connection that its client closes at the same time, a truncation of TLS, peers that connect and
-// reset, and answers that arrive while a ConnectionBind waits for its own.
+// How connections with peers end, and what may follow at once: another Connect to the same peer
+// while the client closes the old connection, truncated TLS, peers that connect and reset, and
+// answers to other requests while a ConnectionBind waits for its own.
 #include "relay_world.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void close_two(void)
 		close(control_fd[i]);
 }
 
-// A Connect from the first to the second.
+// Sends a Connect from the first allocation to the second. Returns its id.
 static uint32_t connect_inside(void)
 {
 	struct stream_order o = {.owner = {ALLOCATION, 0},
@@ -47,7 +47,7 @@ static uint32_t connect_inside(void)
 	return o.id;
 }
 
-// Joins both ends of a connection that a Connect has made, with data connections.
+// Binds a data connection to each end of the connection that the Connect with this id has opened.
 static void join_both(uint32_t id, int fd[2])
 {
 	const uint32_t accepted = ++ids;
@@ -59,8 +59,8 @@ static void join_both(uint32_t id, int fd[2])
 	fd[1] = bound(accepted, "");
 }
 
-// The client's close has been seen, and its peer is silent: the old connection does not block the
-// new one.
+// Once the server has seen the client close, the old connection does not block a new one, even if
+// the peer has not closed its end.
 static void test_end_first(void **state)
 {
 	int fd[2];
@@ -83,8 +83,8 @@ static void test_end_first(void **state)
 	close_two();
 }
 
-// The Connect comes first: it is answered after the old connection's end. A second one in the
-// meantime is told that one is in progress.
+// A Connect that arrives before the client closes is answered after the old connection has ended.
+// Another Connect in the meantime is refused, because one is in progress.
 static void test_connect_first(void **state)
 {
 	int fd[2];
@@ -108,8 +108,8 @@ static void test_connect_first(void **state)
 	close_two();
 }
 
-// A connection that stays open: the Connect gets that answer after a second, and the connection is
-// unaffected.
+// If the old connection stays open, the Connect is refused in the same way after a second, and the
+// connection is unaffected.
 static void test_lives_on(void **state)
 {
 	int fd[2];
@@ -119,7 +119,7 @@ static void test_lives_on(void **state)
 	connect_inside();
 	assert_reads(control_fd[0], "same");
 	assert_int_equal(stats().relay_connections, 2);
-	assert_int_equal(shutdown(fd[1], SHUT_WR), 0); // its peer's end is not the client's end
+	assert_int_equal(shutdown(fd[1], SHUT_WR), 0); // the peer's close, not the client's
 	assert_ends(dup(fd[0]));
 	connect_inside();
 	assert_reads(control_fd[0], "same");
@@ -130,7 +130,7 @@ static void test_lives_on(void **state)
 	close_two();
 }
 
-// Peers that connect and reset at once use no place.
+// Peers that connect and reset at once leave no connection behind.
 static void test_reset_unbound(void **state)
 {
 	const struct linger now = {.l_onoff = 1};
@@ -143,7 +143,7 @@ static void test_reset_unbound(void **state)
 		if (i % 2 == 0)
 			assert_reads(c, "done");
 		else
-			free(next(ITEM_ATTEMPT)); // and the worker does not answer
+			free(next(ITEM_ATTEMPT)); // left unanswered by the worker
 		assert_int_equal(setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
 		close(peer);
 		UNTIL(stats().relay_connections == 0);
@@ -152,7 +152,7 @@ static void test_reset_unbound(void **state)
 	close(c);
 }
 
-// A number that another connection already has by chance: the worker is asked for another one.
+// If the worker picks a number that another connection already has, it is asked for another one.
 static void test_taken(void **state)
 {
 	const int c = control(&conn), peer = admitted(conn, 5), second = dial(&world.port);
@@ -171,8 +171,8 @@ static void test_taken(void **state)
 	close(c);
 }
 
-// An answer to a request that was sent before the ConnectionBind does not end its wait: the bytes
-// after it are for the peer.
+// The answer to an earlier request does not end a ConnectionBind's wait for its own: the bytes that
+// follow the ConnectionBind still go to the peer.
 static void test_other_answer(void **state)
 {
 	const int c = control(&conn), peer = admitted(conn, 5), data = dial(&world.server);
@@ -198,7 +198,8 @@ static void test_other_answer(void **state)
 	close(c);
 }
 
-// A user's Connects, whatever their results: above the rate no connection is attempted.
+// The rate of a user's Connects is limited, whatever their results. Above it, no connection is
+// attempted.
 static void test_hasty(void **state)
 {
 	struct stream_order o = {
@@ -244,8 +245,8 @@ static void tls_reads(SSL *s, const char *text)
 	assert_string_equal(got, text);
 }
 
-// The end of the connection without close_notify is a truncation, and becomes a reset for the peer.
-// With close_notify it is a regular end.
+// A data connection that ends without close_notify is truncated, so the peer's connection is reset.
+// After a close_notify, the peer sees a normal close.
 static void test_cut(void **state)
 {
 	static const uint8_t request[20] = {0, 3, 0, 0, 0x21, 0x12, 0xa4, 0x42};
