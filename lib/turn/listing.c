@@ -226,8 +226,7 @@ unsigned int turn_listing_kill(
 	return n;
 }
 
-// --- details of one allocation
-// --------------------------------------------------------------------
+// --- details of one allocation -------------------------------------------------------------------
 
 // The number of rows still to skip, and the output.
 struct part {

@@ -57,8 +57,7 @@ struct turn_meters {
 	uint32_t nb_parties, head, fresh;
 };
 
-// --- limits/accounts.c: state that workers share; management thread
-// -------------------------------
+// --- limits/accounts.c: state that workers share; management thread ------------------------------
 
 // Makes accounts for the users of up to capacity allocations and for realms. *key is copied. NULL
 // without memory.

@@ -114,8 +114,7 @@ struct turn_state_about {
 
 void turn_state_about(const void *mem, struct turn_state_about *out);
 
-// --- state/adopt.c: restoring an old area; management thread, before the workers run
-// --------------
+// --- state/adopt.c: restoring an old area; management thread, before the workers run -------------
 
 // Records that are not restored, counted by reason: X(enum, name, meaning). Reasons up to
 // TURN_STATE_LOST_RESERVATION are about allocations; those with an event end with a reason of

@@ -286,8 +286,7 @@ void dtls_handshake_free(struct dtls_handshake *h)
 	free(h);
 }
 
-// --- its session
-// ----------------------------------------------------------------------------------
+// --- its session ---------------------------------------------------------------------------------
 
 // Derives the key block: both keys, then both salts (RFC 5246 6.3).
 static bool key_block(SSL *ssl, uint8_t *out, size_t len)

@@ -21,8 +21,7 @@ struct text {
 	size_t len, room;
 };
 
-// --- the client's offer
-// ---------------------------------------------------------------------------
+// --- the client's offer --------------------------------------------------------------------------
 
 static void put_word(struct text *t, const char *word)
 {
@@ -139,8 +138,7 @@ int tls_offer_note(SSL *ssl, int *alert, void *arg)
 	return SSL_CLIENT_HELLO_SUCCESS;
 }
 
-// --- the reason
-// -----------------------------------------------------------------------------------
+// --- the reason ----------------------------------------------------------------------------------
 
 enum stream_refusal tls_offer_why(bool left)
 {
