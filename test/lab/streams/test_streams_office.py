@@ -33,8 +33,9 @@ def relays(lab, echo):
 
 def told(path):
     """The reports of status and explain about the address."""
-    status = " ".join(control.ctl(path, "status").split())
-    assert f"! connections are refused (connections-source), most recently from {CLIENT4}" in status, status
+    line = f"! connections are refused (connections-source), most recently from {CLIENT4}"
+    status = lambda: " ".join(control.ctl(path, "status").split())
+    until(lambda: line in status(), 5, "management has the refusals")
     answer = control.Control(path).ask("explain", source=CLIENT4)
     assert "without an allocation" in answer["cause"] and "streams.trusted" in answer["advice"], answer
 
