@@ -3,40 +3,32 @@
 #include "fold.h"
 
 #define EXPIRE_BUDGET 8 // entries per call
-#define NONE UINT16_MAX
+
+static struct ilist_links age_links(const struct fold *f)
+{
+	return ILIST_LINKS(f->entry, by_age);
+}
 
 void fold_init(struct fold *f, struct fold_entry *entry)
 {
 	f->entry = entry;
-	f->oldest = f->newest = NONE;
+	f->by_age = ILIST_EMPTY;
 }
 
-static void entry_end(struct fold *f, uint16_t i)
+static void entry_end(struct fold *f, uint32_t i)
 {
 	struct fold_entry *e = &f->entry[i];
 
-	if (e->older != NONE)
-		f->entry[e->older].newer = e->newer;
-	else
-		f->oldest = e->newer;
-	if (e->newer != NONE)
-		f->entry[e->newer].older = e->older;
-	else
-		f->newest = e->older;
+	ilist_remove(&f->by_age, age_links(f), i);
 	e->used = false;
 	if (e->more > 0)
-		f->tell(f->ctx, i, e->more);
+		f->tell(f->ctx, (uint16_t)i, e->more);
 }
 
-static void entry_begin(struct fold *f, uint16_t i, uint64_t key, uint64_t now_ms)
+static void entry_begin(struct fold *f, uint32_t i, uint64_t key, uint64_t now_ms)
 {
-	f->entry[i] = (struct fold_entry){
-		.key = key, .since_ms = now_ms, .older = f->newest, .newer = NONE, .used = true};
-	if (f->newest != NONE)
-		f->entry[f->newest].newer = i;
-	else
-		f->oldest = i;
-	f->newest = i;
+	f->entry[i] = (struct fold_entry){.key = key, .since_ms = now_ms, .used = true};
+	ilist_append(&f->by_age, age_links(f), i);
 }
 
 static bool is_over(const struct fold_entry *e, uint64_t now_ms)
@@ -80,23 +72,27 @@ bool fold_count(struct fold *f, uint16_t i, uint64_t key, uint64_t now_ms)
 	return false;
 }
 
+// True if the oldest entry in use has expired.
+static bool is_due(const struct fold *f, uint64_t now_ms)
+{
+	return f->by_age.first != ILIST_NONE && is_over(&f->entry[f->by_age.first], now_ms);
+}
+
 bool fold_expire(struct fold *f, uint64_t now_ms)
 {
-	for (unsigned int i = 0; i < EXPIRE_BUDGET; i++) {
-		if (f->oldest == NONE || !is_over(&f->entry[f->oldest], now_ms))
-			return false;
-		entry_end(f, f->oldest);
-	}
-	return f->oldest != NONE && is_over(&f->entry[f->oldest], now_ms);
+	for (unsigned int i = 0; i < EXPIRE_BUDGET && is_due(f, now_ms); i++)
+		entry_end(f, f->by_age.first);
+	return is_due(f, now_ms);
 }
 
 uint64_t fold_next_ms(const struct fold *f)
 {
-	return f->oldest != NONE ? f->entry[f->oldest].since_ms + FOLD_MS : UINT64_MAX;
+	return f->by_age.first != ILIST_NONE ? f->entry[f->by_age.first].since_ms + FOLD_MS
+					     : UINT64_MAX;
 }
 
 void fold_flush(struct fold *f)
 {
-	while (f->oldest != NONE)
-		entry_end(f, f->oldest);
+	while (f->by_age.first != ILIST_NONE)
+		entry_end(f, f->by_age.first);
 }

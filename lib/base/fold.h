@@ -7,19 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ilist.h"
+
 #define FOLD_MS (10 * 1000)
 
 struct fold_entry {
 	uint64_t key;
 	uint64_t since_ms;
 	uint32_t more; // events since the reported one
-	uint16_t older, newer;
+	struct ilist_link by_age;
 	bool used;
 };
 
 struct fold {
 	struct fold_entry *entry;
-	uint16_t oldest, newest;
+	struct ilist by_age; // entries in use, oldest first
 	// Reports the count of an entry, above 0. The user still has its last event.
 	void (*tell)(void *ctx, uint16_t entry, uint32_t more);
 	void *ctx;
