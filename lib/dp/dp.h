@@ -169,19 +169,19 @@ const char *dp_drop_text(unsigned int reason);
 #define DP_TIME_CLASSES 21
 
 // Counters of a worker's DTLS sessions: X(field, meaning). The first two are gauges.
-#define DP_DTLS_COUNTERS(X)                                                \
-	X(open, "sessions whose handshake is complete")                    \
-	X(half_open, "handshakes in progress")                             \
-	X(verify, "ClientHellos answered with a request for their cookie") \
-	X(gave_way, "oldest handshakes, dropped at dtls.half-open")        \
-	X(opened, "sessions opened")                                       \
-	X(replaced, "closed: their client opened a new one")               \
-	X(closed, "closed by their client")                                \
-	X(failed, "closed: fatal alert, or record numbers used up")        \
-	X(idle, "closed: dtls.idle")                                       \
-	X(rx, "messages from clients")                                     \
-	X(tx, "messages to clients")                                       \
-	X(again, "handshake datagrams sent again after its end")           \
+#define DP_DTLS_COUNTERS(X)                                                  \
+	X(open, "sessions whose handshake is complete")                      \
+	X(half_open, "handshakes in progress")                               \
+	X(verify, "ClientHellos answered with a request for their cookie")   \
+	X(gave_way, "oldest handshakes, dropped when all places were taken") \
+	X(opened, "sessions opened")                                         \
+	X(replaced, "closed: their client opened a new one")                 \
+	X(closed, "closed by their client")                                  \
+	X(failed, "closed: fatal alert, or record numbers used up")          \
+	X(idle, "closed: idle, without an allocation")                       \
+	X(rx, "messages from clients")                                       \
+	X(tx, "messages to clients")                                         \
+	X(again, "handshake datagrams sent again after its end")             \
 	X(unsealed, "messages not sent because encryption failed")
 
 struct dp_dtls {
@@ -274,8 +274,8 @@ struct dp_question {
 	const struct capture_filter *capture; // for CAPTURE: dp_capture_filter, or NULL to stop
 	const struct turn_policy *policy; // for POLICY, like hot
 	const struct hot *hot;
-	const struct turn_config
-		*moved; // for POLICY: configuration with new listener addresses; NULL = unchanged
+	// for POLICY: configuration with new listener addresses; NULL = unchanged
+	const struct turn_config *moved;
 	const struct turn_judge *judge; // for JUDGE
 	const struct turn_leave *leave; // for LEAVE
 	struct dp_fault_order fault; // for FAULT

@@ -67,8 +67,7 @@ static uint64_t plan_tcp(struct ethdev *e, const struct port_request *r)
 		return 0;
 	if (!offers_offloads(e, TCP_OFFLOADS)) {
 		PORT_LOG(WARNING,
-			"port %s: exception.tso: driver %s cannot cut TCP super-frames: the "
-			"kernel cuts",
+			"port %s: uso: driver %s cannot cut TCP super-frames: the kernel cuts",
 			r->c->name, e->info.driver_name);
 		return 0;
 	}
