@@ -20,8 +20,8 @@ struct conn_limits_source {
 struct conn_limits_level {
 	struct table table; // of sources
 	void *mem;
-	struct conn_limits_source
-		*source; // max entries: there are no more sources than connections
+	// max entries: there are no more sources than connections
+	struct conn_limits_source *source;
 	uint32_t free; // the first free source
 	uint32_t most; // limit of connections of one source; 0: no limit
 };

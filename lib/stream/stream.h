@@ -68,8 +68,8 @@ struct stream_tls {
 struct stream_identities {
 	struct stream_tls list[STREAM_LISTENERS_MAX];
 	unsigned int nb;
-	uint8_t by_listener
-		[STREAM_LISTENERS_MAX]; // index in list, by the workers' number of a listener
+	// index in list, by the workers' number of a listener
+	uint8_t by_listener[STREAM_LISTENERS_MAX];
 };
 
 // Limits of DTLS clients. DTLS is off if sessions is 0.

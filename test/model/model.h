@@ -196,8 +196,8 @@ struct model_world {
 	bool has_token;
 	uint32_t tids;
 	struct turn_listener listener[3]; // config points to them
-	struct turn_local
-		local[2]; // config points to them, too; both or neither have an external address
+	// config points to them, too; both or neither have an external address
+	struct turn_local local[2];
 	struct route route[2]; // config points to them, if there are routes
 	bool common; // peers.allow names the external address of IPv4
 	struct prefix allow[4]; // config points to them then

@@ -24,8 +24,8 @@ struct receiver {
 	uint32_t trial;
 	struct track *track[2]; // one entry per flow kept here: [0] up, [1] down or echo
 	struct hist *latency[DIRECTION_NB];
-	struct rte_ring
-		*arrivals[CONFIG_LANES_MAX]; // one per other receiver; elements struct arrival
+	// one per other receiver; elements struct arrival
+	struct rte_ring *arrivals[CONFIG_LANES_MAX];
 	struct rte_ring *control[CONFIG_LANES_MAX]; // one to each sender; elements mbufs
 	struct reflector *reflector;
 };

@@ -12,8 +12,8 @@ struct track {
 	uint32_t next; // highest number seen + 1
 	uint32_t unique; // different numbers seen
 	uint8_t epoch; // low byte of the number of the trial that it counts for
-	uint64_t
-		seen[TRACK_WINDOW / 64]; // bit n % WINDOW: number n, for n in [next - WINDOW, next)
+	// bit n % WINDOW: number n, for n in [next - WINDOW, next)
+	uint64_t seen[TRACK_WINDOW / 64];
 };
 
 // Verdict of track_add on a number.

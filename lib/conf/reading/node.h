@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONF_PATH_LEN \
-	128 // bytes of a key path as text; the deepest has 38 characters and two indexes
+// Bytes of a key path as text; the deepest has 38 characters and two indexes.
+#define CONF_PATH_LEN 128
 
 enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 

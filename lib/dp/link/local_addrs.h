@@ -70,8 +70,8 @@ static inline uint64_t local_addrs_plain4(uint32_t v4, uint8_t port)
 }
 
 #define LOCAL_ADDRS_FACTOR UINT64_C(0x9e3779b97f4a7c15)
-#define LOCAL_ADDRS_MAPPED \
-	UINT64_C(0xffff0000) // the bytes of an IPv4-mapped address before its last word
+// The bytes of an IPv4-mapped address before its last word.
+#define LOCAL_ADDRS_MAPPED UINT64_C(0xffff0000)
 
 static inline uint32_t local_addrs_hash(const struct local_addrs *t, const struct addr *a)
 {

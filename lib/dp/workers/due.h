@@ -7,8 +7,8 @@
 struct worker;
 
 #define DUE_MS 100 // longest wait: counters are published, and the time of day is read
-#define DUE_PORTS_MS \
-	50 // for ports with a tick of unknown time: a bond speaks LACP ten times a second
+// For ports with a tick of unknown time: a bond speaks LACP ten times a second.
+#define DUE_PORTS_MS 50
 
 // Time of the worker's next round if no packet comes in, on its clock (now_ms): later than the last
 // tick, and at most DUE_MS ahead. Call it after a round that found no work. On the worker's lcore.

@@ -12,12 +12,10 @@
 #define CLIENTS_ANSWER_MAX (1024 * 1024) // bytes of an answer
 #define CLIENTS_READ_MS 10000 // a client that reads nothing of its answer for this time is closed
 #define CLIENTS_FOR_ROOT 4 // connections of root beyond the limit
-#define CLIENTS_IDLE_MS \
-	60000 // a client without a request for this time may be closed for a new \
-		// one
-#define CLIENTS_BAD \
-	5 // a client is closed after this number of lines in a row that are not \
-		// requests
+// A client without a request for this time may be closed for a new one.
+#define CLIENTS_IDLE_MS 60000
+// A client is closed after this number of lines in a row that are not requests.
+#define CLIENTS_BAD 5
 
 struct client {
 	struct client *next;

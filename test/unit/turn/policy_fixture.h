@@ -5,8 +5,8 @@
 #include "turn_config.h"
 #include "turn_policy.h"
 
-#define POLICY_FIXTURE_PORT \
-	50000 // a peer's port where the port does not matter: a relay port of our addresses
+// A peer's port where the port does not matter: a relay port of our addresses.
+#define POLICY_FIXTURE_PORT 50000
 
 // A box's addresses, and its configuration, which points at them. There is room for a test's own.
 struct policy_fixture_box {
