@@ -38,6 +38,8 @@ def main(lab):
     server = lab.server({"peers": {"allow": ["10.98.0.0/24"]}})
     echo = lab.echo(FAR4, ns=lab.far)
     clients = callers(lab, server, echo)
+    for client in clients:  # so that each worker knows the router
+        until(lambda c=client: relays(c), 20, "media of each flows")
     wire = lab.peer.raw("p0")
     lie = arp(2, LIAR, GATEWAY4, SERVER4, dst_mac=labs.DUT_MAC, target_mac=labs.DUT_MAC)
 
