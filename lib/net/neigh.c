@@ -7,7 +7,7 @@
 #include "table.h"
 
 #define RETRY_MS 1000 // between requests for one target, and the lifetime of a failure
-#define OWNER_MS 250 // timeout of the unicast request for a contested address, before all are asked
+#define OWNER_MS 100 // between requests for a contested address
 #define WORK 64 // most entries that one call handles in one queue
 #define HELD_PART 4 // a share may hold this fraction (1/4) of the remaining room
 #define REUSE_SEARCH 16 // entries of a queue that are searched for one to reuse
@@ -19,7 +19,7 @@ enum queue {
 	Q_PROBE, // PROBE, request due; before Q_ASK, so that a scan cannot delay a gateway
 	Q_ASK, // INCOMPLETE, first request due
 	Q_WAIT, // INCOMPLETE and PROBE, request sent; due after RETRY_MS
-	Q_OWNER, // PROBE, contested: unicast request sent to its owner; due after OWNER_MS
+	Q_OWNER, // PROBE, contested: request sent; due after OWNER_MS
 	Q_REACHABLE, // due after reachable_ms
 	Q_CLAIMED, // REACHABLE, claimed again too soon; due after RETRY_MS
 	Q_STALE, // the head has been unused for longest
@@ -426,8 +426,8 @@ static bool assign_mac(struct neigh_table *t, uint16_t i, const uint8_t *mac,
 	return !was_usable || moved;
 }
 
-// Handles a claim of another host to a known address: its owner gets a unicast request and, if it
-// does not answer, everybody gets one. At most once per RETRY_MS and entry, which bounds requests.
+// Handles a claim of another host to a known address: its owner gets unicast requests and, if it
+// answers none, everybody gets one. At most once per RETRY_MS and entry, which bounds requests.
 static void contest_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 {
 	struct entry *e = &t->entry[i];
@@ -459,17 +459,15 @@ static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, u
 	return false;
 }
 
-// Handles an answer to our request; mac is NULL if the answer has no MAC (RFC 4861 section 7.2.5).
-static bool learn_answer(
-	struct neigh_table *t, uint16_t i, const uint8_t *mac, bool override, uint64_t now_ms)
+// True if an answer may be one to our request. In PROBE only the known owner was asked. An answer
+// without a MAC (RFC 4861 section 7.2.5) has mac NULL.
+static bool answers_us(const struct entry *e, const uint8_t *mac)
 {
-	const struct entry *e = &t->entry[i];
-
+	if (!is_asked(e))
+		return false;
 	if (e->state == NEIGH_INCOMPLETE)
-		return mac != NULL && assign_mac(t, i, mac, NEIGH_REACHABLE, now_ms);
-	if (mac != NULL && memcmp(e->mac, mac, sizeof(e->mac)) != 0 && !override)
-		return false; // an answer without the override flag leaves the entry under probe
-	return assign_mac(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
+		return mac != NULL;
+	return mac == NULL || memcmp(e->mac, mac, sizeof(e->mac)) == 0;
 }
 
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
@@ -478,21 +476,18 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 	static const uint8_t none[6];
 	const struct addr *target = from_ask ? &msg->sender : &msg->target;
 	const uint16_t i = find_entry(t, hash_addr(&t->key, target, port), target, port);
-	const bool has_mac = memcmp(msg->mac, none, sizeof(none)) != 0;
+	const uint8_t *mac = memcmp(msg->mac, none, sizeof(none)) != 0 ? msg->mac : NULL;
 	const struct entry *e;
 	bool changed = false;
 
 	if (i == NEIGH_NONE)
 		return NEIGH_NONE;
 	e = &t->entry[i];
-	// The solicited flag is not enough: we must have sent a request. While an address is
-	// contested, only its owner was asked.
-	if (!from_ask && msg->solicited && is_asked(e) &&
-		(e->queue != Q_OWNER || !has_mac || memcmp(e->mac, msg->mac, 6) == 0))
-		changed = learn_answer(t, i, has_mac ? msg->mac : NULL, msg->override, now_ms);
+	if (!from_ask && msg->solicited && answers_us(e, mac))
+		changed = assign_mac(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
 	// unsolicited answers need not create an address: the solicited one is on its way
-	else if (has_mac && (from_ask || msg->solicited || is_usable(e)))
-		changed = learn_claim(t, i, msg->mac, now_ms);
+	else if (mac != NULL && (from_ask || msg->solicited || is_usable(e)))
+		changed = learn_claim(t, i, mac, now_ms);
 	return changed ? i : NEIGH_NONE;
 }
 
@@ -531,14 +526,12 @@ static void age_claimed(struct neigh_table *t, uint64_t now_ms)
 static void ask_target(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_ask *out)
 {
 	struct entry *e = &t->entry[i];
-	const bool first = e->tries == 0;
 
-	*out = (struct neigh_ask){.target = e->target,
-		.unicast = e->state == NEIGH_PROBE && (first || !e->contested),
-		.port = e->port};
+	*out = (struct neigh_ask){
+		.target = e->target, .unicast = e->state == NEIGH_PROBE, .port = e->port};
 	memcpy(out->mac, e->mac, sizeof(out->mac));
 	e->tries++;
-	if (first && e->contested)
+	if (e->contested)
 		wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
 	else
 		wait_on(t, i, Q_WAIT, now_ms + RETRY_MS);

@@ -82,7 +82,6 @@ static void parse_arp(
 		msg->type = NET_NEIGH_ANSWER;
 		msg->target = sender;
 		msg->solicited = operation == ARP_REPLY && !f->l2_multicast;
-		msg->override = true;
 	}
 }
 
@@ -138,7 +137,6 @@ static void parse_advertisement(const struct net_frame *f, const uint8_t *icmp,
 	msg->type = NET_NEIGH_ANSWER;
 	msg->target = *target;
 	msg->solicited = solicited;
-	msg->override = (icmp[4] & NA_OVERRIDE) != 0;
 	if (mac != NULL)
 		memcpy(msg->mac, mac, 6);
 }

@@ -170,7 +170,7 @@ struct net_neigh_msg {
 	struct addr target; // ASK: the address to resolve; ANSWER: the resolved address
 	struct addr sender; // ASK: address of the asker (unspecified in probes and DAD)
 	uint8_t mac[6]; // ASK: the asker's (zero when not given); ANSWER: the target's
-	bool solicited, override; // ANSWER; for ARP replies solicited is "unicast to us"
+	bool solicited; // ANSWER; for ARP replies "unicast to us"
 };
 
 // Parses an ARP frame (kind NET_ARP) or an ND message (kind NET_ICMP6; RFC 4861 7.1 validity: hop
@@ -272,9 +272,9 @@ unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, u
 unsigned int neigh_held_total(const struct neigh_table *t);
 // Handles an answer (or, with from_ask, the sender of a request to us): updates existing entries
 // only. An unsolicited answer never overwrites a REACHABLE entry. With another MAC it makes the
-// entry STALE, at most once a second: on its next use the known owner gets a unicast request, and
-// after 250 ms without an answer everybody gets one. Returns the entry's index if its MAC or
-// usability changed, else NEIGH_NONE.
+// entry STALE, at most once a second: on its next use the known owner gets three unicast requests,
+// 100 ms apart, and after 300 ms without an answer everybody gets one. Returns the entry's index if
+// its MAC or usability changed, else NEIGH_NONE.
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);
 

@@ -41,8 +41,7 @@ static void asks(uint32_t n, const uint8_t *owner, uint64_t now)
 
 static bool told(uint32_t n, const uint8_t *mac, bool solicited, uint64_t now)
 {
-	struct net_neigh_msg m = {
-		NET_NEIGH_ANSWER, .target = host(n), .solicited = solicited, .override = true};
+	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .solicited = solicited};
 
 	if (mac != NULL)
 		memcpy(m.mac, mac, sizeof(m.mac));

@@ -87,6 +87,59 @@ static void test_claim_fails(void **state)
 	free(t);
 }
 
+// Another host answers each request at once, also requests that only the owner received. The first
+// `lost` answers of the owner to each run of requests are lost. Ticks are late_ms apart.
+static void claimed_in_trouble(unsigned int lost, unsigned int late_ms)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+	unsigned int asked = 0, answered = 0;
+
+	for (uint64_t now = 0; now < 120000; now += late_ms) {
+		claim(t, 1, mac2, now);
+		neigh_mac(t, i, now);
+		tick(t, now);
+		answer(t, 1, mac2, now);
+		for (unsigned int n = 0; n < due.nb_asks; n++) {
+			assert_true(due.ask[n].unicast);
+			if (asked++ % (lost + 1) == lost) {
+				answer(t, 1, mac1, now);
+				answered++;
+			}
+		}
+		assert_memory_equal(neigh_mac(t, i, now), mac1, 6);
+	}
+	assert_true(answered > 30);
+	free(t);
+}
+
+// Lost answers, and a worker that gets no CPU time between its ticks.
+static void test_claim_fails_in_trouble(void **state)
+{
+	claimed_in_trouble(1, 10);
+	claimed_in_trouble(2, 10);
+	claimed_in_trouble(2, 700);
+}
+
+// An answer of another host to an ordinary probe, the first and only lie: only the known owner was
+// asked, and it keeps the address.
+static void test_claim_answers_probe(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	tick(t, 30000);
+	neigh_mac(t, i, 30000);
+	tick(t, 30000);
+	assert_int_equal(due.nb_asks, 1);
+	assert_int_equal(answer(t, 1, mac2, 30001), NEIGH_NONE);
+	assert_memory_equal(neigh_mac(t, i, 30001), mac1, 6);
+	assert_int_equal(answer(t, 1, mac1, 30002), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	assert_memory_equal(neigh_mac(t, i, 30002), mac1, 6);
+	free(t);
+}
+
 // No host answers after a claim: the entry is resolved again, fails, and stays in the negative
 // cache.
 static void test_claim_silence(void **state)
@@ -150,6 +203,8 @@ int main(void)
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_moves_under_probe),
 		cmocka_unit_test(test_claim_fails),
+		cmocka_unit_test(test_claim_fails_in_trouble),
+		cmocka_unit_test(test_claim_answers_probe),
 		cmocka_unit_test(test_claim_silence),
 		cmocka_unit_test(test_claim_flood),
 	};

@@ -46,7 +46,7 @@ static void test_parse_arp(void **state)
 	assert_int_equal(m.type, NET_NEIGH_ANSWER);
 	assert_addr(&m.target, "192.0.2.1");
 	assert_memory_equal(m.mac, mac_a, 6);
-	assert_true(m.solicited && m.override);
+	assert_true(m.solicited);
 	m = parse(arp_gratuitous, sizeof(arp_gratuitous), &rx_b);
 	assert_int_equal(m.type, NET_NEIGH_ANSWER);
 	assert_addr(&m.target, "192.0.2.1");
@@ -111,10 +111,10 @@ static void test_parse_nd(void **state)
 	assert_int_equal(m.type, NET_NEIGH_ANSWER);
 	assert_addr(&m.target, "2001:db8::1");
 	assert_memory_equal(m.mac, mac_a, 6);
-	assert_true(m.solicited && m.override);
+	assert_true(m.solicited);
 	m = parse(nd_unsolicited, sizeof(nd_unsolicited), &rx_b);
 	assert_int_equal(m.type, NET_NEIGH_ANSWER);
-	assert_true(!m.solicited && m.override);
+	assert_false(m.solicited);
 	assert_int_equal(parse(echo6, sizeof(echo6), &rx_a).type, NET_NEIGH_NONE);
 	assert_int_equal(parse(udp6, sizeof(udp6), &rx_a).type, NET_NEIGH_NONE);
 }

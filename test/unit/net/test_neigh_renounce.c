@@ -25,8 +25,8 @@ static struct addr host(uint8_t n)
 // An entry for host n, which has answered.
 static uint16_t reach(struct neigh_table *t, uint8_t n)
 {
-	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .solicited = true,
-		.override = true, .mac = {2, 0, 0, 0, 0, n}};
+	struct net_neigh_msg m = {
+		NET_NEIGH_ANSWER, .target = host(n), .solicited = true, .mac = {2, 0, 0, 0, 0, n}};
 	const uint16_t i = neigh_use(t, &m.target, PORT, 0);
 	struct neigh_due due;
 

@@ -51,8 +51,7 @@ static inline uint32_t load_host(const struct addr *a)
 
 static inline uint16_t answer(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
 {
-	struct net_neigh_msg m = {
-		NET_NEIGH_ANSWER, .target = host(n), .solicited = true, .override = true};
+	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .solicited = true};
 
 	memcpy(m.mac, mac, 6);
 	return neigh_learn(t, &m, PORT, false, now);
@@ -60,7 +59,7 @@ static inline uint16_t answer(struct neigh_table *t, uint32_t n, const uint8_t *
 
 static inline uint16_t claim(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
 {
-	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .override = true};
+	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n)};
 
 	memcpy(m.mac, mac, 6);
 	return neigh_learn(t, &m, PORT, false, now);
