@@ -293,6 +293,8 @@ class Messages(unittest.TestCase):
         self.assertEqual(self.bad("dp: fix it" + self.BODY), 1)
         self.assertEqual(self.bad("dp: fix it" + self.BODY + "\nFixes: 0123456789ab (\"dp: relay it\")\n"), 0)
         self.assertEqual(self.bad("dp: fix it" + self.BODY + "\nFixes: that\n"), 1)
+        long = "dp: relay " + "x" * 50
+        self.assertEqual(self.bad("dp: fix it" + self.BODY + f"\nFixes: 0123456789ab (\"{long}\")\n"), 0)
 
     def test_body(self):
         self.assertEqual(self.bad("dp: relay it"), 1)
