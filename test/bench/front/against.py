@@ -105,7 +105,7 @@ def report(bench, metric, compared, load, against, **more):
         "high": stats.round_to(compared.high),
         "confidence": stats.CONFIDENCE,
         "verdict": compared.verdict,
-        "of": metric,
+        "quantity": metric,
         **load.parameters(),
         **against,
         **more,

@@ -205,7 +205,7 @@ def report(bench, makers, series):
             more = {**rival, "server": "slipring", "against": rival["server"], "clients": CLIENTS}
             for cpu in DENOMINATORS:
                 values = series.ratios("slipring", name, cpu)
-                add(NAME, "ratio_coturn", values, "ratio", of="allocs_per_cpu_s", cpu=cpu, **more)
+                add(NAME, "ratio_coturn", values, "ratio", quantity="allocs_per_cpu_s", cpu=cpu, **more)
 
 
 def report_servers(bench):

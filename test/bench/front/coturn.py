@@ -183,14 +183,14 @@ def report_ratios(bench, workload, pair, series, more):
     add = bench.results.add
     if workload.fixed:
         for key, quantile in QUANTILES.items():
-            add(NAME, "ratio_coturn", series.ratios(*pair, key), "ratio", of="latency_us",
+            add(NAME, "ratio_coturn", series.ratios(*pair, key), "ratio", quantity="latency_us",
                 quantile=quantile, **more)  # fmt: skip
     else:
         rates = series.ratios(*pair, "relay_pps")
-        add(NAME, "ratio_coturn", rates, "ratio", of="relay_pps", **more)
+        add(NAME, "ratio_coturn", rates, "ratio", quantity="relay_pps", **more)
     for denominator in DENOMINATORS:
         mark = {"quoted": True} if denominator == worst else {}
-        add(NAME, "ratio_coturn", found[denominator], "ratio", of="relay_pps_per_cpu_s", cpu=denominator,
+        add(NAME, "ratio_coturn", found[denominator], "ratio", quantity="relay_pps_per_cpu_s", cpu=denominator,
             **mark, **more)  # fmt: skip
 
 

@@ -408,7 +408,7 @@ def report_costs(bench, series, named, metric, common):
         more = {**named[rival], **named[mine], "against": named[rival]["server"], **common}
         for cpu in DENOMINATORS:
             mark = {"quoted": True} if cpu == worst else {}
-            add(NAME, "ratio_coturn", found[cpu], "ratio", of=f"{metric}_per_cpu_s", cpu=cpu,
+            add(NAME, "ratio_coturn", found[cpu], "ratio", quantity=f"{metric}_per_cpu_s", cpu=cpu,
                 **mark, **more)  # fmt: skip
 
 
@@ -432,7 +432,7 @@ def report_relay(bench, series, named, common):
     for mine, rival in pairs(named):
         more = {**named[rival], **named[mine], "against": named[rival]["server"], **common}
         bench.results.add(NAME, "ratio_coturn", series.ratios(mine, rival, "p99_us"), "ratio",
-            of="latency_p99", direction="down", **more)  # fmt: skip
+            quantity="latency_p99", direction="down", **more)  # fmt: skip
 
 
 def report_knocks(bench, series, named, common):

@@ -132,7 +132,7 @@ def report(bench, workload, named, series):
             continue
         more = {**named[rival], **named[one], "against": named[rival]["server"], **common}
         for key in ("relay_pps", *coturn.DENOMINATORS):
-            part = {"of": key} if key == "relay_pps" else {"of": "relay_pps_per_cpu_s", "cpu": key}
+            part = {"quantity": key} if key == "relay_pps" else {"quantity": "relay_pps_per_cpu_s", "cpu": key}
             add(NAME, metric, series.ratios(one, rival, key), "ratio", **part, **more)
 
 

@@ -93,7 +93,7 @@ def scale(lines):
 
 def coturn(lines):
     """For each second of CPU, by the less favourable of the two ways to count."""
-    for ratio in some(lines, "coturn", "ratio_coturn", of="relay_pps_per_cpu_s", quoted=True):
+    for ratio in some(lines, "coturn", "ratio_coturn", quantity="relay_pps_per_cpu_s", quoted=True):
         same = {"server": ratio["server"], "load": ratio["load"], "cpu": ratio["cpu"]}
         rate = first(lines, "coturn", "relay_pps_per_cpu_s", **same)
         title = f"UDP, {ratio['load']}{KINDS.get(ratio['server'], '')}"
@@ -108,7 +108,7 @@ def way_of(line):
 
 def streams(lines):
     for metric in ("relay_pps_per_cpu_s", "handshakes_per_cpu_s"):
-        for ratio in some(lines, "streams", "ratio_coturn", of=metric, quoted=True):
+        for ratio in some(lines, "streams", "ratio_coturn", quantity=metric, quoted=True):
             same = {
                 name: ratio.get(name) for name in ("transport", "tls", "load", "cpu", "idle")
             }
@@ -150,7 +150,7 @@ def latency(lines):
 
 
 def uso(lines):
-    usual = {"of": "relay_pps_per_cpu_s", "cpu": "cpu0"}
+    usual = {"quantity": "relay_pps_per_cpu_s", "cpu": "cpu0"}
     for ratio in some(lines, "uso", "ratio_off", **usual):
         same = {name: ratio.get(name) for name in ("size", "burst", "ingress", "wire", "uso")}
         rate = first(lines, "uso", "relay_pps_per_cpu_s", server="slipring", cpu="cpu0", **same)

@@ -147,7 +147,7 @@ def beside_lines(lines):
     """The lines of README's picture: UDP first, then every other transport as it is by default."""
     found = [
         line for line in of_bench(BESIDE, lines)
-        if is_ratio(line) and line.get("quoted") and line["of"] == "relay_pps_per_cpu_s"
+        if is_ratio(line) and line.get("quoted") and line["quantity"] == "relay_pps_per_cpu_s"
         and line.get("idle") != "saving"
     ]  # fmt: skip
     return sorted(found, key=lambda line: BESIDE_OF.index(line["bench"]))

@@ -418,7 +418,7 @@ class SuperFrames(unittest.TestCase):
         lines = self.report({"missing": "--udp-gso"})
         found = {
             (line["metric"], line.get("uso"), line.get("against")): line
-            for line in lines if line.get("of", "relay_pps") == "relay_pps"
+            for line in lines if line.get("quantity", "relay_pps") == "relay_pps"
         }  # fmt: skip
         self.assertEqual(found["ratio_off", "auto", "slipring"]["value"], 3)
         against = found["ratio_coturn", "auto", "coturn"]
@@ -498,7 +498,7 @@ class Streams(unittest.TestCase):
         named = {"slipring": {"server": "slipring"}, "coturn": {"server": "coturn", "version": "4"}}
         asked = type("B", (), {"results": results})
         streams.report_relay(asked, self.series(), named, {"transport": "tls", "load": "x"})
-        found = {(line["metric"], line["server"], line.get("cpu"), line.get("of")): line
+        found = {(line["metric"], line["server"], line.get("cpu"), line.get("quantity")): line
             for line in results.lines}  # fmt: skip
         ours = found["relay_pps_per_cpu_s", "slipring", "process", None]
         self.assertAlmostEqual(ours["value"], 1e5)

@@ -47,14 +47,14 @@ def workers(count, mpps, relay="own", server="slipring", **more):
 def ratio(load, value, server="slipring", quoted=True, **more):
     mark = {"quoted": True} if quoted else {}
     return line("coturn", "ratio_coturn", value, server=server, version="4.17.1", load=load,
-        of="relay_pps_per_cpu_s", cpu="cpu0", **mark, **more)  # fmt: skip
+        quantity="relay_pps_per_cpu_s", cpu="cpu0", **mark, **more)  # fmt: skip
 
 
 def stream(transport, value, tls="", pps=40_000, idle="adaptive", quoted=True, **more):
     """A line of the streams benchmark, by default of the rate per second of CPU."""
     mark = {"quoted": True} if quoted else {}
-    more = {"of": "relay_pps_per_cpu_s", **more}
-    if "load" not in more and more["of"] == "relay_pps_per_cpu_s":
+    more = {"quantity": "relay_pps_per_cpu_s", **more}
+    if "load" not in more and more["quantity"] == "relay_pps_per_cpu_s":
         more = {"load": f"10 x {pps // 20} pps", "pps": pps, **more}
     return line("streams", "ratio_coturn", value, server="slipring", version="4.17.1", idle=idle,
         transport=transport, cpu="cpu0", **({"tls": tls} if tls else {}), **mark, **more)  # fmt: skip
@@ -74,7 +74,7 @@ CANNED = [
     line("alloc", "bytes_per_allocation", 420),
     stream("tcp", 1.6), stream("tls", 1.3, "1.2"), stream("tls", 1.4, "1.3"), stream("dtls", 2.0),
     stream("dtls", 3.0, idle="saving"), stream("dtls", 2.1, quoted=False),
-    stream("tls", 1.04, "1.3", of="handshakes_per_cpu_s"),
+    stream("tls", 1.04, "1.3", quantity="handshakes_per_cpu_s"),
 ]  # fmt: skip
 
 
