@@ -19,9 +19,6 @@ enum packet_filter_for {
 	PACKET_FILTER_KERNEL,
 };
 
-// Longer programs have jumps that the instructions cannot encode.
-#define PACKET_FILTER_CODE_MAX 32000
-
 // Sorts the rows for the search: those with moves come first.
 void packet_filter_sort(struct port_own *owned, uint32_t nb);
 // Parameters of a program.
@@ -33,5 +30,5 @@ struct packet_filter {
 };
 
 // Makes a program. Returns its instructions, which the caller frees, and their number in *nb. NULL
-// with errno ENOMEM, or E2BIG if it would be longer than PACKET_FILTER_CODE_MAX.
+// with errno ENOMEM, or E2BIG if it would be longer than INSN_MAX.
 struct bpf_insn *packet_filter_make(const struct packet_filter *f, uint32_t *nb);
