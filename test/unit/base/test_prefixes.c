@@ -101,7 +101,7 @@ static void families_are_apart(void **state)
 	prefixes_free(p);
 }
 
-static void none_is_none(void **state)
+static void an_empty_list_finds_nothing(void **state)
 {
 	struct prefixes *p = prefixes_make(list, 0);
 
@@ -111,7 +111,7 @@ static void none_is_none(void **state)
 	prefixes_free(NULL);
 }
 
-static void what_finds_the_same_is_the_same(void **state)
+static void lists_with_equal_results_are_equal(void **state)
 {
 	struct prefixes *a, *b;
 
@@ -250,8 +250,8 @@ int main(void)
 		cmocka_unit_test(the_longest_wins),
 		cmocka_unit_test(the_lowest_value_of_one_prefix_wins),
 		cmocka_unit_test(families_are_apart),
-		cmocka_unit_test(none_is_none),
-		cmocka_unit_test(what_finds_the_same_is_the_same),
+		cmocka_unit_test(an_empty_list_finds_nothing),
+		cmocka_unit_test(lists_with_equal_results_are_equal),
 		cmocka_unit_test(random_lists_agree),
 		cmocka_unit_test(a_search_takes_the_logarithm),
 	};

@@ -95,7 +95,7 @@ static void a_fair_thread_gets_a_short_slice(void **state)
 	}
 }
 
-static void a_real_time_thread_is_as_it_was(void **state)
+static void a_real_time_thread_stays_real_time(void **state)
 {
 	const struct outcome o = of_thread(SCHED_FIFO, 3);
 
@@ -106,7 +106,7 @@ static void a_real_time_thread_is_as_it_was(void **state)
 	assert_int_equal(o.after.runtime, o.before.runtime);
 }
 
-static void only_the_thread_itself_has_it(void **state)
+static void other_threads_keep_their_slice(void **state)
 {
 	const struct prompt_wakes_attr before = self();
 
@@ -118,8 +118,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fair_thread_gets_a_short_slice),
-		cmocka_unit_test(a_real_time_thread_is_as_it_was),
-		cmocka_unit_test(only_the_thread_itself_has_it),
+		cmocka_unit_test(a_real_time_thread_stays_real_time),
+		cmocka_unit_test(other_threads_keep_their_slice),
 	};
 
 	return cmocka_run_group_tests_name("prompt_wakes", tests, NULL, NULL);

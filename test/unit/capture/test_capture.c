@@ -287,7 +287,7 @@ static void no_more_than_asked_for(void **state)
 }
 
 // Another client's requests, and all other traffic from an address, without any allocation.
-static void all_of_an_address(void **state)
+static void all_traffic_of_an_address(void **state)
 {
 	struct dp_capture_wanted w = wanted();
 	struct dp_capture_frame f;
@@ -453,7 +453,7 @@ static void a_full_ring_costs_copies(void **state)
 
 // --- allocations that are made and closed --------------------------------------------------------
 
-static void told_of_allocations(void **state)
+static void new_allocations_of_a_client_are_reported(void **state)
 {
 	struct dp_capture_wanted w = wanted();
 	struct dp_capture_note n;
@@ -496,7 +496,7 @@ static void told_of_allocations(void **state)
 	world_close(&world);
 }
 
-static void so_many_and_no_more(void **state)
+static void allocations_are_limited(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
 	struct turn_info i;
@@ -533,7 +533,7 @@ static void shared_ports_are_not_looked_at(void **state)
 }
 
 // A data path that stops during a capture frees its memory.
-static void the_end_comes_meanwhile(void **state)
+static void stopping_during_a_capture_frees_memory(void **state)
 {
 	const struct dp_capture_wanted w = wanted();
 
@@ -604,16 +604,16 @@ int main(void)
 		WORLD_CASE(no_other_flows_of_its_ends, setup, 0),
 		EACH(headers_alone),
 		WORLD_CASE(no_more_than_asked_for, setup, 0),
-		EACH(all_of_an_address),
+		EACH(all_traffic_of_an_address),
 		cmocka_unit_test(fragments_of_an_allocation),
 		WORLD_CASE(super_frames_are_one, setup, 0),
 		EACH(dropped_frames),
 		WORLD_CASE(a_full_ring_costs_copies, setup, 0),
 		WORLD_CASE(a_full_ring_costs_copies, setup, 1),
-		EACH(told_of_allocations),
-		WORLD_CASE(so_many_and_no_more, setup, 0),
+		EACH(new_allocations_of_a_client_are_reported),
+		WORLD_CASE(allocations_are_limited, setup, 0),
 		cmocka_unit_test(shared_ports_are_not_looked_at),
-		WORLD_CASE(the_end_comes_meanwhile, setup, 1),
+		WORLD_CASE(stopping_during_a_capture_frees_memory, setup, 1),
 		cmocka_unit_test(messages_of_streams),
 	};
 

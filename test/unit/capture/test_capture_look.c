@@ -53,7 +53,7 @@ static void datagrams_are_seen(void **state)
 	assert_int_equal(look.headers, 14 + 40 + 8);
 }
 
-static void others_are_seen(void **state)
+static void arp_and_icmp_have_no_flow(void **state)
 {
 	look_at(arp_request, sizeof(arp_request));
 	assert_true(!look.ip && !look.flow);
@@ -132,7 +132,7 @@ static void fragments_are_seen(void **state)
 }
 
 // Any frame may be captured, for its drop reason.
-static void anything_is_looked_at(void **state)
+static void damaged_frames_are_parsed(void **state)
 {
 	static const struct {
 		const uint8_t *data;
@@ -222,7 +222,7 @@ static void a_request_shows_numbers_alone(void **state)
 	}
 }
 
-static void data_is_no_part_of_it(void **state)
+static void data_is_not_shown(void **state)
 {
 	struct endpoint peer = {.port = 7000};
 	uint8_t message[512], shown[512];
@@ -293,13 +293,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(datagrams_are_seen),
-		cmocka_unit_test(others_are_seen),
+		cmocka_unit_test(arp_and_icmp_have_no_flow),
 		cmocka_unit_test(options_are_headers),
 		cmocka_unit_test(an_error_is_about_its_datagram),
 		cmocka_unit_test(fragments_are_seen),
-		cmocka_unit_test(anything_is_looked_at),
+		cmocka_unit_test(damaged_frames_are_parsed),
 		cmocka_unit_test(a_request_shows_numbers_alone),
-		cmocka_unit_test(data_is_no_part_of_it),
+		cmocka_unit_test(data_is_not_shown),
 		cmocka_unit_test(attributes_may_lie),
 		cmocka_unit_test(messages_are_told_from_frames),
 	};

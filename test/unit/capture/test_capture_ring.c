@@ -92,7 +92,7 @@ static void a_full_ring_says_so(void **state)
 }
 
 // Reserved room may be used in part, or not at all.
-static void less_may_be_put(void **state)
+static void reserved_room_may_stay_unused(void **state)
 {
 	open_ring();
 	for (uint32_t n = 0; n < 1000; n++) {
@@ -121,7 +121,7 @@ static void *producer(void *arg)
 	return NULL;
 }
 
-static void one_puts_while_another_takes(void **state)
+static void one_thread_puts_while_another_takes(void **state)
 {
 	pthread_t thread;
 
@@ -139,8 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_ring_has_room),
 		cmocka_unit_test(a_full_ring_says_so),
-		cmocka_unit_test(less_may_be_put),
-		cmocka_unit_test(one_puts_while_another_takes),
+		cmocka_unit_test(reserved_room_may_stay_unused),
+		cmocka_unit_test(one_thread_puts_while_another_takes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void assert_one(const char *key, const char *before, const char *after, b
 }
 
 // A default that is written out, and a value in another spelling.
-static void what_means_the_same_is_no_change(void **state)
+static void equal_values_in_other_spellings_are_no_change(void **state)
 {
 	static const char *const same[][2] = {{"rotate: 64M", "rotate: 65536K"},
 		{"rotate: 64M", "rotate: 67108864"}, {"peers: 2M", "peers: 2000k"},
@@ -117,7 +117,7 @@ static void values_are_told_as_the_files_have_them(void **state)
 	assert_told(1, "records.rotate", "67108864", "1048576", true);
 }
 
-static void of_lists_the_difference_is_told(void **state)
+static void changes_of_lists_name_the_difference(void **state)
 {
 	change("[10.1.0.0/16, 10.2.0.0/16]", "[10.2.0.0/16, 10.3.0.0/16]");
 	assert_one("peers.allow", "10.1.0.0/16", "10.3.0.0/16", true);
@@ -196,9 +196,9 @@ static void identities_are_hot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_means_the_same_is_no_change),
+		cmocka_unit_test(equal_values_in_other_spellings_are_no_change),
 		cmocka_unit_test(values_are_told_as_the_files_have_them),
-		cmocka_unit_test(of_lists_the_difference_is_told),
+		cmocka_unit_test(changes_of_lists_name_the_difference),
 		cmocka_unit_test(entries_come_and_go_as_a_whole),
 		cmocka_unit_test(inside_an_entry_the_key_is_told),
 		cmocka_unit_test(secrets_are_not_told),

@@ -40,7 +40,7 @@ static void buffers_follow_from_ports_and_workers(void **state)
 	conf_free(c);
 }
 
-static void what_follows_from_limits(void **state)
+static void other_limits_follow_from_limits(void **state)
 {
 	struct conf *c = conf_file_changed("  binding: {rate: 1000}\n",
 		"  binding: {rate: 0}\n  unauthenticated: {rate: 300000}\n");
@@ -65,7 +65,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_follow_from_ports_and_workers),
-		cmocka_unit_test(what_follows_from_limits),
+		cmocka_unit_test(other_limits_follow_from_limits),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -125,7 +125,7 @@ static void test_errors(void **state)
 }
 
 // Without a certificate for all, each listener needs its own.
-static void test_none_for_all(void **state)
+static void test_missing_certificate_for_all(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{FIRST,
@@ -148,7 +148,7 @@ int main(void)
 		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_on_all_addresses),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_none_for_all),
+		cmocka_unit_test(test_missing_certificate_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -211,7 +211,7 @@ static void a_name_is_relative_to_the_file(void **state)
 
 // --- errors, and their positions -----------------------------------------------------------------
 
-static void what_is_given_twice_is_told_with_both_places(void **state)
+static void a_repeated_key_is_reported_with_both_places(void **state)
 {
 	refused_twice("auth:\n  realm: x\n", "2:10: auth.realm:", "23:3");
 	refused_twice("limits: {lifetime: {max: 5}}\n", "1:26: limits.lifetime.max:", "31:14");
@@ -220,7 +220,7 @@ static void what_is_given_twice_is_told_with_both_places(void **state)
 	refused_twice("auth:\n  realm:\n", "2:9: auth.realm:", "23:3");
 }
 
-static void two_included_files_may_not_have_it_either(void **state)
+static void two_included_files_may_not_repeat_a_key(void **state)
 {
 	char file[128], told[192];
 
@@ -232,7 +232,7 @@ static void two_included_files_may_not_have_it_either(void **state)
 	assert_refused(file, "2:20: limits.per-user:", told);
 }
 
-static void one_file_may_not_have_it_twice(void **state)
+static void one_file_may_not_repeat_a_key(void **state)
 {
 	conf_dir_put("d/a.yaml", "auth: {secrets: [hunter8]}\n\nauth: {secrets: [hunter9]}\n");
 	assert_null(load_with(conf_dir_path("d")));
@@ -283,7 +283,7 @@ static void errors_of_several_files_are_all_told(void **state)
 	assert_non_null(strstr(lines, "d/b.yaml:2:1: yaml"));
 }
 
-static void what_cannot_be_read_is_refused(void **state)
+static void unreadable_files_are_refused(void **state)
 {
 	const size_t main_at = strlen(conf_path);
 
@@ -302,7 +302,7 @@ static void what_cannot_be_read_is_refused(void **state)
 	assert_non_null(strstr(lines, "d/sub.yaml is no regular file"));
 }
 
-static void there_are_bounds(void **state)
+static void files_and_bytes_are_limited(void **state)
 {
 	char name[32], *text = malloc(MIB + 1);
 	struct conf *c;
@@ -379,7 +379,7 @@ static void keep(void *ctx, const struct conf_change *c)
 	assert_true(c->hot);
 }
 
-static void what_is_included_is_compared(void **state)
+static void included_files_are_compared(void **state)
 {
 	struct conf *before = load(), *after;
 	struct told t = {0};
@@ -449,16 +449,16 @@ int main(void)
 		cmocka_unit_test_setup(empty_ones_are_fine, clean),
 		cmocka_unit_test_setup(mappings_are_joined_and_lists_appended, clean),
 		cmocka_unit_test_setup(a_name_is_relative_to_the_file, clean),
-		cmocka_unit_test_setup(what_is_given_twice_is_told_with_both_places, clean),
-		cmocka_unit_test_setup(two_included_files_may_not_have_it_either, clean),
-		cmocka_unit_test_setup(one_file_may_not_have_it_twice, clean),
+		cmocka_unit_test_setup(a_repeated_key_is_reported_with_both_places, clean),
+		cmocka_unit_test_setup(two_included_files_may_not_repeat_a_key, clean),
+		cmocka_unit_test_setup(one_file_may_not_repeat_a_key, clean),
 		cmocka_unit_test_setup(errors_name_the_included_file, clean),
 		cmocka_unit_test_setup(errors_of_several_files_are_all_told, clean),
-		cmocka_unit_test_setup(what_cannot_be_read_is_refused, clean),
-		cmocka_unit_test_setup(there_are_bounds, clean),
+		cmocka_unit_test_setup(unreadable_files_are_refused, clean),
+		cmocka_unit_test_setup(files_and_bytes_are_limited, clean),
 		cmocka_unit_test_setup(a_mapping_of_too_many_keys_is_refused, clean),
 		cmocka_unit_test_setup(warnings_name_the_included_file, clean),
-		cmocka_unit_test_setup(what_is_included_is_compared, clean),
+		cmocka_unit_test_setup(included_files_are_compared, clean),
 		cmocka_unit_test_setup(damaged_files_tell_no_password, clean),
 	};
 

@@ -81,7 +81,7 @@ static void the_words_ask_for_an_address(void **state)
 	conf_free(c);
 }
 
-static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
+static void a_learned_address_replaces_the_word_everywhere(void **state)
 {
 	struct conf *c = load("[{address: dhcp, external: 203.0.113.5}, slaac]");
 	const struct conf_learned l[] = {learned(0, "10.7.0.9", 120, "10.7.0.1"),
@@ -176,7 +176,7 @@ static void a_gateway_of_the_file_stays(void **state)
 }
 
 // Some clouds assign a /32 and a router outside it.
-static void a_router_in_no_subnet_is_the_kernels_business(void **state)
+static void a_router_outside_all_subnets_is_accepted(void **state)
 {
 	struct conf *c = load("[dhcp]");
 	const struct conf_learned l = learned(0, "10.7.0.9", 128, "10.7.0.1");
@@ -246,7 +246,7 @@ static void mistakes_are_told_at_their_places(void **state)
 }
 
 // A pending address has a placeholder, which must not be configured or shown.
-static void what_stands_in_is_no_address_of_the_file(void **state)
+static void placeholders_may_not_be_configured(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"address: 10.0.0.1,", "address: 0.0.0.1,",
@@ -291,14 +291,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_words_ask_for_an_address),
-		cmocka_unit_test(what_is_learned_stands_wherever_the_word_was_meant),
+		cmocka_unit_test(a_learned_address_replaces_the_word_everywhere),
 		cmocka_unit_test(a_vlan_learns_too),
 		cmocka_unit_test(a_bond_learns_too),
 		cmocka_unit_test(a_gateway_of_the_file_stays),
-		cmocka_unit_test(a_router_in_no_subnet_is_the_kernels_business),
+		cmocka_unit_test(a_router_outside_all_subnets_is_accepted),
 		cmocka_unit_test(addresses_that_do_not_fit_are_told_at_the_word),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
-		cmocka_unit_test(what_stands_in_is_no_address_of_the_file),
+		cmocka_unit_test(placeholders_may_not_be_configured),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -15,7 +15,7 @@
 #define NFC "Zo\u00eb"
 #define OTHER_SPACE "\u3000"
 
-static void what_the_file_has_is_composed(void **state)
+static void names_and_passwords_are_composed(void **state)
 {
 	struct conf *c = conf_file_changed("  realm: turn.test\n"
 					   "  users:\n"
@@ -30,7 +30,7 @@ static void what_the_file_has_is_composed(void **state)
 	conf_free(c);
 }
 
-static void realms_are_found_by_what_they_become(void **state)
+static void realms_are_found_by_their_prepared_form(void **state)
 {
 	char error[CONF_ERROR_LEN] = "";
 	char *text = conf_file_edit("log: {",
@@ -54,7 +54,7 @@ static void realms_are_found_by_what_they_become(void **state)
 	free(text);
 }
 
-static void what_can_be_in_none_is_an_error(void **state)
+static void disallowed_characters_are_an_error(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"name: ivan", "name: iv\u00adan",
@@ -72,7 +72,7 @@ static void what_can_be_in_none_is_an_error(void **state)
 	CHECK(list);
 }
 
-static void one_user_is_not_two(void **state)
+static void two_spellings_of_a_user_are_one_user(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"{name: ivan, password: hunter2}",
@@ -85,7 +85,7 @@ static void one_user_is_not_two(void **state)
 }
 
 // The prepared form may be longer.
-static void lengths_are_of_what_it_becomes(void **state)
+static void lengths_count_the_prepared_form(void **state)
 {
 	char name[600] = "name: ", error[CONF_ERROR_LEN] = "";
 	struct conf *c;
@@ -105,11 +105,11 @@ static void lengths_are_of_what_it_becomes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_the_file_has_is_composed),
-		cmocka_unit_test(realms_are_found_by_what_they_become),
-		cmocka_unit_test(what_can_be_in_none_is_an_error),
-		cmocka_unit_test(one_user_is_not_two),
-		cmocka_unit_test(lengths_are_of_what_it_becomes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(names_and_passwords_are_composed),
+		cmocka_unit_test(realms_are_found_by_their_prepared_form),
+		cmocka_unit_test(disallowed_characters_are_an_error),
+		cmocka_unit_test(two_spellings_of_a_user_are_one_user),
+		cmocka_unit_test(lengths_count_the_prepared_form)};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
 }

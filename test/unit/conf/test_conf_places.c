@@ -46,7 +46,7 @@ static void assert_limits(char *text, uint32_t allocations, uint32_t per_user)
 }
 
 // Four IPv4 addresses, and one IPv6 address, one of whose ports a listener uses.
-static void as_many_as_there_are_ports(void **state)
+static void limits_follow_the_number_of_relay_ports(void **state)
 {
 	assert_limits(conf_file_edit(ALLOCATIONS, ""), 4 * 16384 + 16383, 16383 / 4);
 	assert_limits(strdup(conf_good), 1000, 16383 / 4);
@@ -55,7 +55,7 @@ static void as_many_as_there_are_ports(void **state)
 }
 
 // With a single user nobody needs protection.
-static void no_limit_for_the_only_user(void **state)
+static void the_only_user_has_no_limit(void **state)
 {
 	char *one = edit_text(conf_file_edit(SECRETS, ""), OLGA, "");
 
@@ -100,7 +100,7 @@ static void assert_told(char *text, const char *want)
 	conf_free(c);
 }
 
-static void one_who_can_have_all_is_told(void **state)
+static void a_user_who_can_take_all_ports_is_a_warning(void **state)
 {
 	assert_told(strdup(conf_good), NULL);
 	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16382\n"), NULL);
@@ -118,11 +118,11 @@ static void one_who_can_have_all_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_many_as_there_are_ports),
-		cmocka_unit_test(no_limit_for_the_only_user),
+		cmocka_unit_test(limits_follow_the_number_of_relay_ports),
+		cmocka_unit_test(the_only_user_has_no_limit),
 		cmocka_unit_test(few_ports),
 		cmocka_unit_test(shared_ports),
-		cmocka_unit_test(one_who_can_have_all_is_told),
+		cmocka_unit_test(a_user_who_can_take_all_ports_is_a_warning),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

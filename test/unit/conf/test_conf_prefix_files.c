@@ -103,7 +103,7 @@ static void hear_change(void *ctx, const struct conf_change *c)
 	snprintf(told, sizeof(told), "%s: %s -> %s", c->key, c->before, c->after);
 }
 
-static void what_is_in_it_is_compared(void **state)
+static void prefixes_of_files_are_compared(void **state)
 {
 	struct conf *before = load("10.0.0.0/8\n# a\n"), *same = load("10.0.0.0/8\n"),
 		    *after = load("10.0.0.0/9\n");
@@ -168,7 +168,7 @@ int main(void)
 		cmocka_unit_test(a_line_is_an_address_range_or_prefix),
 		cmocka_unit_test(errors_have_file_and_line),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_told_at_its_key),
-		cmocka_unit_test(what_is_in_it_is_compared),
+		cmocka_unit_test(prefixes_of_files_are_compared),
 		cmocka_unit_test(a_million_is_read_and_checked_in_two_seconds),
 	};
 

@@ -40,7 +40,7 @@ static void keys_become_prefixes(void **state)
 }
 
 // Each listener of `all` has its own list.
-static void all_listeners_have_them(void **state)
+static void all_listeners_have_proxies(void **state)
 {
 	char error[CONF_ERROR_LEN] = "";
 	char *text = conf_file_edit("    mtu: 1500\n", "    exception: {name: sr0}\n");
@@ -59,7 +59,7 @@ static void all_listeners_have_them(void **state)
 	free(text);
 }
 
-static void they_are_refused(void **state)
+static void wrong_proxies_are_refused(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"port: 3478}", "port: 3478, proxy: [192.0.2.1]}",
@@ -80,7 +80,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		strcpy(ctx, line + strlen(conf_path));
 }
 
-static void everybody_is_warned_of(void **state)
+static void trusting_all_addresses_is_a_warning(void **state)
 {
 	static const char *const all[] = {"[192.0.2.1, 0.0.0.0/0]", "[192.0.2.1, '::/0']"};
 
@@ -109,8 +109,9 @@ static void everybody_is_warned_of(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(keys_become_prefixes),
-		cmocka_unit_test(all_listeners_have_them), cmocka_unit_test(they_are_refused),
-		cmocka_unit_test(everybody_is_warned_of)};
+		cmocka_unit_test(all_listeners_have_proxies),
+		cmocka_unit_test(wrong_proxies_are_refused),
+		cmocka_unit_test(trusting_all_addresses_is_a_warning)};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
 }

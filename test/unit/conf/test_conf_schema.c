@@ -35,7 +35,7 @@ static void keys_of_a_section_stand_together(void **state)
 	}
 }
 
-static void no_number_is_of_seconds(void **state)
+static void no_plain_number_counts_seconds(void **state)
 {
 	const struct conf_key *k;
 
@@ -49,7 +49,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_of_a_section_stand_together),
-		cmocka_unit_test(no_number_is_of_seconds),
+		cmocka_unit_test(no_plain_number_counts_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

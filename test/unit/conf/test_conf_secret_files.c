@@ -85,7 +85,7 @@ static int make(void **state)
 	return 0;
 }
 
-static void what_the_files_hold_is_taken(void **state)
+static void contents_of_files_become_secrets(void **state)
 {
 	struct conf *c = load_good("p1", "s1, s2", "n1");
 	struct conf_report r = {.say = hear};
@@ -104,7 +104,7 @@ static void what_the_files_hold_is_taken(void **state)
 	conf_free(c);
 }
 
-static void one_line_feed_is_no_part_of_it(void **state)
+static void one_line_feed_at_the_end_is_removed(void **state)
 {
 	struct conf *c;
 
@@ -121,7 +121,7 @@ static void one_line_feed_is_no_part_of_it(void **state)
 	refused("", 0, "the file is empty");
 }
 
-static void the_longest_is_taken_and_no_longer_one(void **state)
+static void lengths_of_files_are_limited(void **state)
 {
 	char longest[1100];
 	struct conf *c;
@@ -140,7 +140,7 @@ static void the_longest_is_taken_and_no_longer_one(void **state)
 	refused(longest, 1100, "more than 1023 bytes");
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void only_regular_files_are_accepted(void **state)
 {
 	static const struct {
 		const char *name, *want;
@@ -165,7 +165,7 @@ static void what_is_no_file_is_refused(void **state)
 	}
 }
 
-static void of_the_other_keys_too(void **state)
+static void missing_files_of_other_keys_are_refused(void **state)
 {
 	assert_null(load("p1", "s1, gone", "n1"));
 	assert_non_null(strstr(lines, "main.yaml:8:22: auth.secret-files[1]: the file cannot be"));
@@ -214,7 +214,7 @@ static void a_relative_name_is_a_credential_where_there_are_any(void **state)
 	unsetenv(CREDENTIALS);
 }
 
-static void in_an_included_file_it_is_relative_to_that(void **state)
+static void names_are_relative_to_the_included_file(void **state)
 {
 	struct conf *c;
 
@@ -229,7 +229,7 @@ static void in_an_included_file_it_is_relative_to_that(void **state)
 	assert_non_null(strstr(lines, "d/a.yaml:1:44: auth.users[1].password-file: the file"));
 }
 
-static void what_is_dubious_about_the_file_or_the_secret_is_told(void **state)
+static void doubtful_files_and_secrets_are_warnings(void **state)
 {
 	struct conf_report r = {.say = hear};
 	struct conf *c;
@@ -283,7 +283,7 @@ static void keep(void *ctx, const struct conf_change *c)
 	assert_true(c->hot && c->secret && c->before == NULL && c->after == NULL);
 }
 
-static void what_has_changed_in_a_file_is_a_change(void **state)
+static void changed_contents_are_a_change(void **state)
 {
 	struct conf *before = load_good("p1", "s1", "n1"), *after;
 	struct told t = {0};
@@ -309,17 +309,17 @@ static void what_has_changed_in_a_file_is_a_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_files_hold_is_taken),
-		cmocka_unit_test(one_line_feed_is_no_part_of_it),
-		cmocka_unit_test(the_longest_is_taken_and_no_longer_one),
-		cmocka_unit_test(what_is_no_file_is_refused),
-		cmocka_unit_test(of_the_other_keys_too),
+		cmocka_unit_test(contents_of_files_become_secrets),
+		cmocka_unit_test(one_line_feed_at_the_end_is_removed),
+		cmocka_unit_test(lengths_of_files_are_limited),
+		cmocka_unit_test(only_regular_files_are_accepted),
+		cmocka_unit_test(missing_files_of_other_keys_are_refused),
 		cmocka_unit_test(both_kinds_at_once_are_refused),
 		cmocka_unit_test(a_relative_name_is_a_credential_where_there_are_any),
-		cmocka_unit_test(in_an_included_file_it_is_relative_to_that),
-		cmocka_unit_test(what_is_dubious_about_the_file_or_the_secret_is_told),
+		cmocka_unit_test(names_are_relative_to_the_included_file),
+		cmocka_unit_test(doubtful_files_and_secrets_are_warnings),
 		cmocka_unit_test(a_file_without_secrets_may_be_open),
-		cmocka_unit_test(what_has_changed_in_a_file_is_a_change),
+		cmocka_unit_test(changed_contents_are_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, make, conf_dir_close);

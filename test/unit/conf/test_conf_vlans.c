@@ -60,7 +60,7 @@ static void each_vlan_becomes_a_port(void **state)
 	conf_free(c);
 }
 
-static void a_port_may_be_of_vlans_alone(void **state)
+static void a_port_may_have_only_vlans(void **state)
 {
 	struct conf *c = conf_file_changed("    device: net_b\n" LAN,
 		"    device: net_b\n    vlans: [{id: 1, addresses: [10.1.0.1-10.1.0.9/16]}]\n");
@@ -75,7 +75,7 @@ static void a_port_may_be_of_vlans_alone(void **state)
 }
 
 // Two devices may have VLANs with equal ids, and an empty list means no VLAN.
-static void ids_are_of_a_device(void **state)
+static void ids_are_unique_on_a_device(void **state)
 {
 	struct conf *c = conf_file_changed(LAN,
 		LAN "    vlans: [{id: 7, addresses: [10.7.0.1/24]}]\n"
@@ -183,7 +183,7 @@ static void mistakes_are_told_at_their_places(void **state)
 	CHECK(list);
 }
 
-static void there_is_a_bound(void **state)
+static void ports_are_limited(void **state)
 {
 	char list[2048] = "    vlans:\n";
 	struct conf *c;
@@ -206,11 +206,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_vlan_becomes_a_port),
-		cmocka_unit_test(a_port_may_be_of_vlans_alone),
-		cmocka_unit_test(ids_are_of_a_device),
+		cmocka_unit_test(a_port_may_have_only_vlans),
+		cmocka_unit_test(ids_are_unique_on_a_device),
 		cmocka_unit_test(listeners_and_relays_may_be_on_a_vlan),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
-		cmocka_unit_test(there_is_a_bound),
+		cmocka_unit_test(ports_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -107,7 +107,7 @@ static void each_file_and_directory_is_looked_at(void **state)
 }
 
 // Root's group counts as root.
-static void roots_group_is_no_other(void **state)
+static void group_root_is_trusted(void **state)
 {
 	if (getegid() != 0)
 		skip();
@@ -161,7 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(each_file_and_directory_is_looked_at),
-		T(roots_group_is_no_other),
+		T(group_root_is_trusted),
 		T(a_sticky_directory_is_as_good_as_its_files),
 		T(an_empty_directory_counts),
 		T(both_ends_of_a_link_count),

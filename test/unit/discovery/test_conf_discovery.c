@@ -30,7 +30,7 @@ static char *text_of(const char *listeners, const char *section)
 	return edited;
 }
 
-static void what_it_says(void **state)
+static void values_are_read(void **state)
 {
 	char *text = text_of(ALL4, "addresses: [10.1.0.1, 10.0.0.1]");
 	char error[CONF_ERROR_LEN] = "";
@@ -111,7 +111,7 @@ static void a_reload_takes_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_it_says),
+		cmocka_unit_test(values_are_read),
 		cmocka_unit_test(mistakes),
 		cmocka_unit_test(a_reload_takes_it),
 	};

@@ -17,7 +17,7 @@ static struct addr_wanted wanted(const char *addr, const char *router)
 		.addr = addr_text(addr), .router = addr_text(router), .prefix_len = 64};
 }
 
-static void what_stays_is_due_after_two_seconds(void **state)
+static void a_stable_address_is_due_after_two_seconds(void **state)
 {
 	const struct addr_wanted a = wanted("2001:db8:1::9", "fe80::1");
 	struct addr_settled s = {0};
@@ -32,7 +32,7 @@ static void what_stays_is_due_after_two_seconds(void **state)
 }
 
 // Another candidate, another router, or no address at all: the time starts again.
-static void what_changes_is_not_due(void **state)
+static void a_changing_address_is_not_due(void **state)
 {
 	const struct addr_wanted a = wanted("2001:db8:1::9", "fe80::1");
 	struct addr_wanted others[] = {
@@ -71,7 +71,7 @@ static void flapping_is_bounded(void **state)
 }
 
 // An address that could not be adopted is tried again later.
-static void what_fails_is_tried_again(void **state)
+static void failed_adoption_is_tried_again(void **state)
 {
 	const struct addr_wanted a = wanted("10.0.0.1", "10.0.0.254");
 	struct addr_settled s = {0};
@@ -89,10 +89,10 @@ static void what_fails_is_tried_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_stays_is_due_after_two_seconds),
-		cmocka_unit_test(what_changes_is_not_due),
+		cmocka_unit_test(a_stable_address_is_due_after_two_seconds),
+		cmocka_unit_test(a_changing_address_is_not_due),
 		cmocka_unit_test(flapping_is_bounded),
-		cmocka_unit_test(what_fails_is_tried_again),
+		cmocka_unit_test(failed_adoption_is_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

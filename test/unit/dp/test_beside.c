@@ -110,7 +110,7 @@ static void a_program_at_a_named_address_is_a_peer(void **state)
 }
 
 // The named address is a peer; this says nothing about other addresses of the interface.
-static void a_program_elsewhere_is_none(void **state)
+static void a_program_at_another_address_is_no_peer(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.100", PROGRAM);
 	const uint64_t before = 0;
@@ -127,7 +127,7 @@ static void a_program_elsewhere_is_none(void **state)
 	world_close(&world);
 }
 
-static void a_listener_is_none(void **state)
+static void a_listener_is_no_peer(void **state)
 {
 	const struct endpoint listener = world_endpoint("10.99.0.1", 3478);
 
@@ -143,7 +143,7 @@ static void a_listener_is_none(void **state)
 
 // An attacker on the link has only the program's address, and only programs come in by the loopback
 // interface.
-static void a_program_is_known_by_the_port_it_comes_by(void **state)
+static void a_program_is_recognized_by_its_port(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.1", PROGRAM);
 	const struct endpoint peer = world_endpoint("198.51.100.9", 7000);
@@ -188,9 +188,9 @@ int main(void)
 		WORLD_CASE(a_program_at_a_named_address_is_a_peer, setups, 0),
 		WORLD_CASE(a_program_at_a_named_address_is_a_peer, setups, 1),
 		WORLD_CASE(a_program_at_a_named_address_is_a_peer, setups, 2),
-		WORLD_CASE(a_program_elsewhere_is_none, setups, 2),
-		WORLD_CASE(a_listener_is_none, setups, 0),
-		WORLD_CASE(a_program_is_known_by_the_port_it_comes_by, setups, 0),
+		WORLD_CASE(a_program_at_another_address_is_no_peer, setups, 2),
+		WORLD_CASE(a_listener_is_no_peer, setups, 0),
+		WORLD_CASE(a_program_is_recognized_by_its_port, setups, 0),
 		WORLD_CASE(relay_ports_stay_closed_without_hairpin, setups, 3),
 	};
 

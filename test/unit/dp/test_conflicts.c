@@ -80,7 +80,7 @@ static void a_flood_leaves_room_for_others(void **state)
 }
 
 // Our own announcements: one that a switch has sent back, and one of another port on that link.
-static void what_is_ours_is_no_conflict(void **state)
+static void our_announcements_are_no_conflict(void **state)
 {
 	const struct addr *a = &world.addresses[0].addr;
 	uint8_t frame[NET_ND_FRAME_MAX];
@@ -97,7 +97,7 @@ static void what_is_ours_is_no_conflict(void **state)
 	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_MARTIAN_SOURCE)), 2);
 }
 
-static void no_more_than_there_is_room(void **state)
+static void conflicts_past_the_room_are_dropped(void **state)
 {
 	struct worker *w = world.dp->worker[0];
 	static const uint8_t mac[6] = {2};
@@ -123,8 +123,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(each_family_is_told),
 		CASE(a_flood_leaves_room_for_others),
-		CASE(what_is_ours_is_no_conflict),
-		CASE(no_more_than_there_is_room),
+		CASE(our_announcements_are_no_conflict),
+		CASE(conflicts_past_the_room_are_dropped),
 	};
 
 	world_eal();

@@ -221,7 +221,7 @@ static void others(const struct world_setup *s, const char *a, const char *publi
 	world_close(&world);
 }
 
-static void others_at_a_public_address_are_peers(void **state)
+static void other_hosts_behind_a_public_address_are_peers(void **state)
 {
 	others(*state, "10.99.0.20", "203.0.113.1", 4);
 	others(*state, "fd99::20", "2001:db8:5::1", 6);
@@ -229,7 +229,7 @@ static void others_at_a_public_address_are_peers(void **state)
 
 // Relay ports are reached in process and listeners not at all; a packet with one of them as its
 // source is spoofed.
-static void ports_of_the_box_are_not_others(void **state)
+static void ports_of_the_box_are_no_other_hosts(void **state)
 {
 	const struct endpoint listener = world_endpoint("203.0.113.1", 3478);
 	const unsigned int martian = drop_of_net(NET_DROP_MARTIAN_SOURCE);
@@ -268,10 +268,10 @@ static void ports_of_the_box_are_not_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_CASE(others_at_a_public_address_are_peers, common_setups, 0),
-		WORLD_CASE(others_at_a_public_address_are_peers, common_setups, 1),
-		WORLD_CASE(ports_of_the_box_are_not_others, common_setups, 0),
-		WORLD_CASE(ports_of_the_box_are_not_others, common_setups, 1),
+		WORLD_CASE(other_hosts_behind_a_public_address_are_peers, common_setups, 0),
+		WORLD_CASE(other_hosts_behind_a_public_address_are_peers, common_setups, 1),
+		WORLD_CASE(ports_of_the_box_are_no_other_hosts, common_setups, 0),
+		WORLD_CASE(ports_of_the_box_are_no_other_hosts, common_setups, 1),
 		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 0),
 		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 1),
 		WORLD_CASE(clients_reach_each_other_in_process_by_either_form, setups, 0),

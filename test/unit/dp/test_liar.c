@@ -260,7 +260,7 @@ static void say_all(const struct call *c)
 	}
 }
 
-static void nothing_he_says_moves_who_answers(void **state)
+static void false_claims_move_no_host_that_answers(void **state)
 {
 	struct call c[2];
 
@@ -290,7 +290,7 @@ static uint64_t told(void)
 }
 
 // Claims about hosts that nobody has asked for do not reach other workers, and are counted.
-static void nobody_is_told_of_whom_nobody_asks_for(void **state)
+static void unrequested_claims_stay_on_one_worker(void **state)
 {
 	uint64_t before;
 
@@ -363,8 +363,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_router_stays_where_it_answers),
 		cmocka_unit_test(a_peer_stays_where_it_answers),
-		cmocka_unit_test(nothing_he_says_moves_who_answers),
-		cmocka_unit_test(nobody_is_told_of_whom_nobody_asks_for),
+		cmocka_unit_test(false_claims_move_no_host_that_answers),
+		cmocka_unit_test(unrequested_claims_stay_on_one_worker),
 		cmocka_unit_test(a_peer_that_moves_is_found),
 	};
 

@@ -117,7 +117,7 @@ static void loses(
 	check();
 }
 
-static void what_is_lost_was_not_relayed(void **state)
+static void lost_datagrams_do_not_count_as_relayed(void **state)
 {
 	struct world_datagram d;
 
@@ -153,7 +153,7 @@ static void what_is_lost_was_not_relayed(void **state)
 }
 
 // A peer that does not answer ARP: some datagrams wait for the answer, and are lost in the end.
-static void what_waits_in_vain_is_lost(void **state)
+static void held_datagrams_without_an_answer_are_lost(void **state)
 {
 	const struct world_setup s = {
 		.workers = 1, .rx_queues = 1, .tx_queues = 1, .neigh_held_each = 5};
@@ -224,8 +224,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_reason_has_a_class),
-		cmocka_unit_test(what_is_lost_was_not_relayed),
-		cmocka_unit_test(what_waits_in_vain_is_lost),
+		cmocka_unit_test(lost_datagrams_do_not_count_as_relayed),
+		cmocka_unit_test(held_datagrams_without_an_answer_are_lost),
 		cmocka_unit_test(the_next_allocation_has_lost_nothing),
 	};
 

@@ -113,7 +113,7 @@ static void assert_counted(
 	assert_int_equal(usage(c).leg[up ? TURN_FROM_CLIENT : TURN_FROM_PEER].datagrams, passed);
 }
 
-static void by_each_way(void **state)
+static void limits_hold_in_each_direction(void **state)
 {
 	static const struct world_setup setups[] = {
 		{.workers = 1, .rx_queues = 1, .tx_queues = 1, .stream_ring = 64, .change = limit},
@@ -147,7 +147,7 @@ static void by_each_way(void **state)
 }
 
 // Between two allocations of the box, each counts its own datagrams.
-static void by_hairpin(void **state)
+static void limits_hold_between_clients(void **state)
 {
 	static const struct world_setup s = {
 		.workers = 2, .rx_queues = 2, .tx_queues = 2, .change = limit};
@@ -176,7 +176,7 @@ static void by_hairpin(void **state)
 
 // A burst pays before it is relayed. A datagram that is dropped for another reason still costs
 // nothing, wherever it stands in the burst.
-static void what_is_not_relayed_costs_nothing(void **state)
+static void dropped_datagrams_cost_nothing(void **state)
 {
 	static const struct world_setup s = {
 		.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = limit};
@@ -208,7 +208,7 @@ static void what_is_not_relayed_costs_nothing(void **state)
 
 // All bytes of a super-frame count. If they fit it leaves whole; otherwise as many datagrams leave
 // as would one by one.
-static void in_super_frames(void **state)
+static void limits_hold_in_super_frames(void **state)
 {
 	static const struct world_setup s = {
 		.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = limit};
@@ -249,7 +249,7 @@ static void in_super_frames(void **state)
 }
 
 // A full bucket goes into debt for a datagram above the burst limit, but not for a super-frame.
-static void longer_than_a_burst(void **state)
+static void limits_hold_longer_than_a_burst(void **state)
 {
 	static const struct world_setup s = {
 		.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = limit_bits};
@@ -294,7 +294,7 @@ static void reload(const struct turn_rates *rates)
 
 // A reload sets limits on a server that had no limits, for live allocations, too, and removes them;
 // a user's limit holds for their allocations on all workers together.
-static void by_reload(void **state)
+static void a_reload_sets_and_removes_limits(void **state)
 {
 	static const struct world_setup s = {.workers = 3, .rx_queues = 3, .tx_queues = 3};
 	const struct endpoint p = world_endpoint("10.99.0.30", 7000);
@@ -338,12 +338,12 @@ static void by_reload(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_each_way),
-		cmocka_unit_test(by_hairpin),
-		cmocka_unit_test(what_is_not_relayed_costs_nothing),
-		cmocka_unit_test(in_super_frames),
-		cmocka_unit_test(longer_than_a_burst),
-		cmocka_unit_test(by_reload),
+		cmocka_unit_test(limits_hold_in_each_direction),
+		cmocka_unit_test(limits_hold_between_clients),
+		cmocka_unit_test(dropped_datagrams_cost_nothing),
+		cmocka_unit_test(limits_hold_in_super_frames),
+		cmocka_unit_test(limits_hold_longer_than_a_burst),
+		cmocka_unit_test(a_reload_sets_and_removes_limits),
 	};
 
 	world_eal();

@@ -262,7 +262,7 @@ static void clients_are_answered_by_the_port_they_are_behind(void **state)
 }
 
 // A port does not accept packets that could not be answered through it.
-static void nobody_comes_in_where_he_is_not_reached(void **state)
+static void packets_of_hosts_behind_other_ports_are_dropped(void **state)
 {
 	static const char *const hosts[] = {"10.99.0.30", "198.51.100.9"};
 	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);
@@ -298,7 +298,7 @@ static void refused(unsigned int port, const struct endpoint *peer, const struct
 
 // Hosts behind an isolated port come in by that port and to its addresses only: to a line, to a
 // permission, and without either.
-static void a_network_apart_has_its_own_addresses_alone(void **state)
+static void a_separate_network_has_only_its_own_addresses(void **state)
 {
 	const unsigned int not_for_us = drop_of_net(NET_DROP_NOT_FOR_US);
 	const unsigned int other_pool = drop_of_turn(TURN_DROP_PEER_OTHER_POOL);
@@ -325,7 +325,7 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 }
 
 // ICMP errors about datagrams that left by another port are dropped.
-static void errors_are_of_the_own_network(void **state)
+static void errors_from_other_networks_are_dropped(void **state)
 {
 	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);
 	struct icmp_frame e = {.reporter = "10.98.0.77", .type = 3, .code = 3};
@@ -365,8 +365,8 @@ int main(void)
 		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 4),
 		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 3),
 		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 0),
-		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 0),
-		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 1),
+		WORLD_CASE(packets_of_hosts_behind_other_ports_are_dropped, setups, 0),
+		WORLD_CASE(packets_of_hosts_behind_other_ports_are_dropped, setups, 1),
 		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 5),
 		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 6),
 		WORLD_CASE(peers_behind_a_route_are_reached_by_its_router, setups, 5),
@@ -377,17 +377,17 @@ int main(void)
 		WORLD_CASE(a_source_behind_another_port_is_a_martian, setups, 6),
 		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 5),
 		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 6),
-		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 5),
-		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 6),
+		WORLD_CASE(packets_of_hosts_behind_other_ports_are_dropped, setups, 5),
+		WORLD_CASE(packets_of_hosts_behind_other_ports_are_dropped, setups, 6),
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 7),
 		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 7),
 		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 7),
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 8),
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 9),
-		WORLD_CASE(a_network_apart_has_its_own_addresses_alone, setups, 8),
-		WORLD_CASE(a_network_apart_has_its_own_addresses_alone, setups, 9),
-		WORLD_CASE(errors_are_of_the_own_network, setups, 8),
-		WORLD_CASE(errors_are_of_the_own_network, setups, 9),
+		WORLD_CASE(a_separate_network_has_only_its_own_addresses, setups, 8),
+		WORLD_CASE(a_separate_network_has_only_its_own_addresses, setups, 9),
+		WORLD_CASE(errors_from_other_networks_are_dropped, setups, 8),
+		WORLD_CASE(errors_from_other_networks_are_dropped, setups, 9),
 	};
 
 	world_eal();

@@ -234,7 +234,7 @@ static void only_tags(struct dp_world *w)
 	t->nb_gateways = 0;
 }
 
-static void a_device_may_be_of_vlans_alone(void **state)
+static void a_device_may_have_only_vlans(void **state)
 {
 	struct world_setup s = {SETUP(1, 1)};
 	struct net_l2 l2 = {.src = {2, 0xbb, 1, 2, 3, 4}};
@@ -591,7 +591,7 @@ int main(void)
 		WORLD_CASE(tags_say_which_network_a_frame_is_for, setups, 1),
 		WORLD_CASE(a_priority_tag_is_no_vlan, setups, 0),
 		WORLD_CASE(two_tags_are_one_too_many, setups, 0),
-		WORLD_CASE(a_device_may_be_of_vlans_alone, setups, 0),
+		WORLD_CASE(a_device_may_have_only_vlans, setups, 0),
 		WORLD_CASE(media_goes_from_vlan_to_vlan, setups, 0),
 		WORLD_CASE(media_goes_from_vlan_to_vlan, setups, 1),
 		WORLD_CASE(media_goes_from_vlan_to_vlan, setups, 2),

@@ -178,7 +178,7 @@ static void busy_workers_do_not_wait(struct dp_world *w)
 	w->conf.idle = CONF_IDLE_BUSY;
 }
 
-static void busy_is_busy(void **state)
+static void busy_workers_do_not_sleep(void **state)
 {
 	struct world_setup s = two;
 
@@ -195,7 +195,7 @@ static void busy_is_busy(void **state)
 
 // A descriptor that is readable without data (an error, no buffers) does not make the worker spin:
 // it sleeps once between two such waits.
-static void in_vain(void **state)
+static void wakes_without_data_do_not_spin(void **state)
 {
 	const uint64_t one = 1;
 	struct worker *w;
@@ -373,8 +373,8 @@ int main(void)
 		cmocka_unit_test(questions_wake),
 		cmocka_unit_test(the_end_wakes),
 		cmocka_unit_test(silent_ports_do_not_wait),
-		cmocka_unit_test(busy_is_busy),
-		cmocka_unit_test(in_vain),
+		cmocka_unit_test(busy_workers_do_not_sleep),
+		cmocka_unit_test(wakes_without_data_do_not_spin),
 		cmocka_unit_test(due_by_time),
 		cmocka_unit_test(due_by_a_port),
 		cmocka_unit_test(nothing_to_announce),

@@ -106,7 +106,7 @@ static void nothing_is_said_without_servers(void **state)
 	close_all();
 }
 
-static void always(void **state)
+static void without_thresholds_all_are_sent_away(void **state)
 {
 	const struct conf_alternate all = {.nb_servers = 1};
 	struct world_client c;
@@ -123,7 +123,7 @@ static void always(void **state)
 }
 
 // All workers together make this number of allocations, and not one more.
-static void from_so_many_allocations(void **state)
+static void a_number_of_allocations_sends_clients_away(void **state)
 {
 	const struct conf_alternate few = {.nb_servers = 1, .allocations = 5};
 	struct world_client c[8];
@@ -162,7 +162,7 @@ static void second(struct world_client *c, const struct endpoint *peer, unsigned
 }
 
 // Starts in a second with this many datagrams, and stops in one with an eighth less.
-static void from_so_many_datagrams(void **state)
+static void a_rate_of_datagrams_sends_clients_away(void **state)
 {
 	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -250,7 +250,7 @@ static void dropped_datagrams_do_not_count(void **state)
 }
 
 // Clients that are refused from then on get the addresses of the new file.
-static void a_reload(void **state)
+static void a_reload_changes_thresholds(void **state)
 {
 	const struct conf_alternate few = {.nb_servers = 1, .allocations = 1};
 	struct world_client c;
@@ -304,15 +304,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_CASE(nothing_is_said_without_servers, setups, 0),
-		WORLD_CASE(always, setups, 0),
-		WORLD_CASE(always, setups, 1),
-		WORLD_CASE(from_so_many_allocations, setups, 0),
-		WORLD_CASE(from_so_many_allocations, setups, 1),
-		WORLD_CASE(from_so_many_datagrams, setups, 1),
+		WORLD_CASE(without_thresholds_all_are_sent_away, setups, 0),
+		WORLD_CASE(without_thresholds_all_are_sent_away, setups, 1),
+		WORLD_CASE(a_number_of_allocations_sends_clients_away, setups, 0),
+		WORLD_CASE(a_number_of_allocations_sends_clients_away, setups, 1),
+		WORLD_CASE(a_rate_of_datagrams_sends_clients_away, setups, 1),
 		WORLD_CASE(all_realms_count, setups, 2),
 		WORLD_CASE(all_realms_count, setups, 3),
 		WORLD_CASE(dropped_datagrams_do_not_count, setups, 1),
-		WORLD_CASE(a_reload, setups, 1),
+		WORLD_CASE(a_reload_changes_thresholds, setups, 1),
 		WORLD_CASE(a_drain_goes_first, setups, 1),
 	};
 

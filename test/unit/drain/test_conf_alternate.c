@@ -17,7 +17,7 @@ static struct conf *load_section(const char *alternate)
 	return conf_section("alternate", alternate);
 }
 
-static void without_it_nobody_is_sent_away(void **state)
+static void without_the_section_no_client_is_sent_away(void **state)
 {
 	struct conf *c = conf_file_changed(CONF_SECTION_AT, CONF_SECTION_AT);
 
@@ -27,7 +27,7 @@ static void without_it_nobody_is_sent_away(void **state)
 	conf_free(c);
 }
 
-static void what_it_says(void **state)
+static void values_are_read(void **state)
 {
 	struct conf *c = load_section(
 		"servers: [203.0.113.9, {address: 'fd07::9', port: 3479, tls-port: 443, "
@@ -89,7 +89,7 @@ static void mistakes_are_told_at_their_places(void **state)
 }
 
 // conf_good has listeners of both families.
-static void doubts(void **state)
+static void doubtful_values_are_warnings(void **state)
 {
 	static const struct conf_section_doubt t[] = {
 		{"servers: [203.0.113.9]",
@@ -132,10 +132,10 @@ static void a_reload_takes_all_of_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_it_nobody_is_sent_away),
-		cmocka_unit_test(what_it_says),
+		cmocka_unit_test(without_the_section_no_client_is_sent_away),
+		cmocka_unit_test(values_are_read),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
-		cmocka_unit_test(doubts),
+		cmocka_unit_test(doubtful_values_are_warnings),
 		cmocka_unit_test(a_reload_takes_all_of_it),
 	};
 

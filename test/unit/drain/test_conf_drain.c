@@ -25,7 +25,7 @@ static void assert_alternate(const struct conf *c, uint32_t i, const char *addr)
 	assert_true(addr_eq(&c->drain.alternates[i].addr, &want));
 }
 
-static void without_it_there_are_defaults(void **state)
+static void without_the_section_there_are_defaults(void **state)
 {
 	struct conf *c = conf_file_changed(CONF_SECTION_AT, CONF_SECTION_AT);
 
@@ -184,7 +184,7 @@ static void assert_changes(
 }
 
 // Everything except the program: the process that runs it got it at the start.
-static void what_a_reload_takes(void **state)
+static void a_reload_takes_the_section(void **state)
 {
 	struct conf *running =
 		conf_section_said("drain", "alternates: [203.0.113.9], on-change: /bin/true");
@@ -213,13 +213,13 @@ static void what_a_reload_takes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_it_there_are_defaults),
+		cmocka_unit_test(without_the_section_there_are_defaults),
 		cmocka_unit_test(alternates),
 		cmocka_unit_test(times),
 		cmocka_unit_test(commands),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 		cmocka_unit_test(a_family_without_alternates_is_a_warning),
-		cmocka_unit_test(what_a_reload_takes),
+		cmocka_unit_test(a_reload_takes_the_section),
 	};
 
 	return cmocka_run_group_tests_name("conf_drain", tests, conf_file_open, conf_file_close);

@@ -98,7 +98,7 @@ static void every_worker_refuses(void **state)
 
 // One change at a time. A process that ends in the middle leaves nothing behind, whichever worker
 // has which list by then.
-static void half_way(void **state)
+static void a_process_may_end_in_the_middle(void **state)
 {
 	struct turn_alternates *second;
 
@@ -124,8 +124,8 @@ int main(void)
 		WORLD_CASE(every_worker_refuses, setups, 0),
 		WORLD_CASE(every_worker_refuses, setups, 1),
 		WORLD_CASE(every_worker_refuses, setups, 2),
-		WORLD_CASE(half_way, setups, 0),
-		WORLD_CASE(half_way, setups, 2),
+		WORLD_CASE(a_process_may_end_in_the_middle, setups, 0),
+		WORLD_CASE(a_process_may_end_in_the_middle, setups, 2),
 	};
 
 	world_eal();

@@ -89,7 +89,7 @@ static void end_of(struct world_client *c)
 
 // The drain is complete when the last allocation ends. Until then new ones are refused, and
 // counted.
-static void it_ends_when_nothing_is_left(void **state)
+static void a_drain_ends_with_the_last_allocation(void **state)
 {
 	struct world_client c[3];
 
@@ -115,7 +115,7 @@ static void it_ends_when_nothing_is_left(void **state)
 	close_all();
 }
 
-static void nothing_there_ends_at_once(void **state)
+static void without_allocations_a_drain_ends_at_once(void **state)
 {
 	open_with(*state);
 	ask(&(struct mgmt_drain_order){0});
@@ -123,7 +123,7 @@ static void nothing_there_ends_at_once(void **state)
 	close_all();
 }
 
-static void below(void **state)
+static void a_drain_may_end_below_a_number(void **state)
 {
 	struct world_client c[4];
 
@@ -142,7 +142,7 @@ static void below(void **state)
 	close_all();
 }
 
-static void the_deadline(void **state)
+static void the_deadline_ends_a_drain(void **state)
 {
 	struct world_client c;
 
@@ -174,7 +174,7 @@ static void a_second_order_changes_the_first(void **state)
 	close_all();
 }
 
-static void undrain(void **state)
+static void an_order_ends_a_drain(void **state)
 {
 	struct world_client c[2];
 
@@ -231,13 +231,13 @@ static void a_reload_while_it_drains(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_CASE(it_ends_when_nothing_is_left, setups, 0),
-		WORLD_CASE(it_ends_when_nothing_is_left, setups, 1),
-		WORLD_CASE(nothing_there_ends_at_once, setups, 1),
-		WORLD_CASE(below, setups, 1),
-		WORLD_CASE(the_deadline, setups, 0),
+		WORLD_CASE(a_drain_ends_with_the_last_allocation, setups, 0),
+		WORLD_CASE(a_drain_ends_with_the_last_allocation, setups, 1),
+		WORLD_CASE(without_allocations_a_drain_ends_at_once, setups, 1),
+		WORLD_CASE(a_drain_may_end_below_a_number, setups, 1),
+		WORLD_CASE(the_deadline_ends_a_drain, setups, 0),
 		WORLD_CASE(a_second_order_changes_the_first, setups, 1),
-		WORLD_CASE(undrain, setups, 1),
+		WORLD_CASE(an_order_ends_a_drain, setups, 1),
 		WORLD_CASE(a_reload_while_it_drains, setups, 1),
 	};
 

@@ -124,7 +124,7 @@ static const char *written(void)
 	return text;
 }
 
-static void the_word_is_its_last_argument(void **state)
+static void the_state_is_the_last_argument(void **state)
 {
 	char script[256];
 
@@ -138,7 +138,7 @@ static void the_word_is_its_last_argument(void **state)
 }
 
 // The program has moved to another process group, which the signal to its own group does not reach.
-static void who_leaves_its_group_is_killed(void **state)
+static void a_program_that_leaves_its_group_is_killed(void **state)
 {
 	command(1,
 		(const char *const[]){"/usr/bin/env", "python3", "-c",
@@ -149,7 +149,7 @@ static void who_leaves_its_group_is_killed(void **state)
 
 // It has no capability and cannot gain one, and no descriptor of the server. Its signals have a
 // program's defaults.
-static void it_has_no_more_than_it_needs(void **state)
+static void a_program_has_no_privileges(void **state)
 {
 	char script[512];
 	const char *text;
@@ -216,7 +216,7 @@ static void a_program_that_hangs_is_killed(void **state)
 	}
 }
 
-static void other_ends_are_told(void **state)
+static void failures_are_reported(void **state)
 {
 	command(10, (const char *const[]){"/no/such/program", NULL});
 	tell(HELPER_DRAINING);
@@ -225,7 +225,7 @@ static void other_ends_are_told(void **state)
 	assert_report(HELPER_READY, HELPER_FAILED, ENOENT);
 }
 
-static void a_signal_is_told(void **state)
+static void a_signal_is_reported(void **state)
 {
 	shell(10, "kill -SEGV $$");
 	tell(HELPER_DRAINING);
@@ -259,7 +259,7 @@ static void the_last_state_counts(void **state)
 }
 
 // Neither the server's exit nor a signal to the whole process group stops the program half way.
-static void what_was_told_is_run_after_the_servers_end(void **state)
+static void the_last_state_runs_after_the_servers_end(void **state)
 {
 	char script[128];
 
@@ -275,7 +275,7 @@ static void what_was_told_is_run_after_the_servers_end(void **state)
 	assert_non_null(strstr(written(), "draining\n"));
 }
 
-static void without_a_command_it_ends(void **state)
+static void without_a_command_the_helper_ends(void **state)
 {
 	finish();
 	assert_return_code(setup(state), 0);
@@ -302,15 +302,15 @@ static int group_teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(the_word_is_its_last_argument),
-		T(it_has_no_more_than_it_needs),
+		T(the_state_is_the_last_argument),
+		T(a_program_has_no_privileges),
 		T(a_program_that_hangs_is_killed),
-		T(who_leaves_its_group_is_killed),
-		T(other_ends_are_told),
-		T(a_signal_is_told),
+		T(a_program_that_leaves_its_group_is_killed),
+		T(failures_are_reported),
+		T(a_signal_is_reported),
 		T(the_last_state_counts),
-		T(what_was_told_is_run_after_the_servers_end),
-		T(without_a_command_it_ends),
+		T(the_last_state_runs_after_the_servers_end),
+		T(without_a_command_the_helper_ends),
 	};
 
 	return cmocka_run_group_tests_name("hook", tests, group_setup, group_teardown);

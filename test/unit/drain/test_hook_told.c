@@ -101,7 +101,7 @@ static void assert_told(const char *want)
 }
 
 // The first test: no state was reported before.
-static void the_first_state_is_told_later(void **state)
+static void the_first_state_is_sent_later(void **state)
 {
 	fails = 1;
 	mgmt_hook_tell(false);
@@ -109,7 +109,7 @@ static void the_first_state_is_told_later(void **state)
 	assert_told("ready\n");
 }
 
-static void it_is_told_once_there_is_room(void **state)
+static void a_state_waits_for_room(void **state)
 {
 	mgmt_hook_tell(false);
 	assert_told("ready\n");
@@ -151,7 +151,7 @@ static void other_errors_are_final(void **state)
 	assert_told("ready\n");
 }
 
-static void news_of_its_end_come_late(void **state)
+static void the_end_of_the_helper_is_noticed_late(void **state)
 {
 	mgmt_hook_tell(false);
 	assert_told("ready\n");
@@ -175,7 +175,7 @@ static pid_t child(void)
 }
 
 // As if the program's file system did not answer.
-static void it_is_not_waited_for_for_ever(void **state)
+static void a_stopped_helper_delays_no_exit(void **state)
 {
 	const pid_t pid = child();
 
@@ -216,14 +216,14 @@ static int group_teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(the_first_state_is_told_later),
-		T(it_is_told_once_there_is_room),
+		T(the_first_state_is_sent_later),
+		T(a_state_waits_for_room),
 		T(the_last_state_counts),
 		T(other_errors_are_final),
 		cmocka_unit_test_setup_teardown(
-			news_of_its_end_come_late, setup_without_room, teardown),
+			the_end_of_the_helper_is_noticed_late, setup_without_room, teardown),
 		cmocka_unit_test_setup_teardown(
-			it_is_not_waited_for_for_ever, setup_hasty, teardown),
+			a_stopped_helper_delays_no_exit, setup_hasty, teardown),
 	};
 
 	return cmocka_run_group_tests_name("hook_told", tests, group_setup, group_teardown);

@@ -68,7 +68,7 @@ static void assert_refused(uint64_t always, uint64_t allocations, uint64_t datag
 
 // RFC 8489 10: one ALTERNATE-SERVER of the request's family, and the answer is signed. Existing
 // allocations are served.
-static void all_are_sent(void **state)
+static void all_clients_are_sent_away(void **state)
 {
 	static const enum turn_alternates_when all[] = {
 		TURN_ALTERNATES_ALWAYS, TURN_ALTERNATES_DATAGRAMS};
@@ -89,7 +89,7 @@ static void all_are_sent(void **state)
 }
 
 // From exactly this number on, and not below it. A retransmission of a granted request is granted.
-static void from_so_many_allocations(void **state)
+static void a_number_of_allocations_sends_clients_away(void **state)
 {
 	struct fixture_client third = client(5002);
 
@@ -177,7 +177,7 @@ static void strangers_are_told_nothing(void **state)
 
 // RFC 8656 7.2 (9), (10): a client over its quota is sent to other servers first; faults of the
 // request are answered before that.
-static void before_the_quota(void **state)
+static void alternates_come_before_the_quota(void **state)
 {
 	struct turn_config c = fixture_config();
 	struct fixture_client bad = client(5001);
@@ -199,12 +199,12 @@ static void before_the_quota(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(all_are_sent),
-		T(from_so_many_allocations),
+		T(all_clients_are_sent_away),
+		T(a_number_of_allocations_sends_clients_away),
 		T(other_families_are_served),
 		T(a_reserved_port_is_given),
 		T(strangers_are_told_nothing),
-		T(before_the_quota),
+		T(alternates_come_before_the_quota),
 	};
 
 	return cmocka_run_group_tests_name("turn_alternates", tests, NULL, NULL);

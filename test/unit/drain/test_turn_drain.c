@@ -213,7 +213,7 @@ static void every_kind_of_allocation_is_refused(void **state)
 
 // Faults of a request are answered first (RFC 8656 7.2: 300 is the last check), and unauthenticated
 // clients learn nothing.
-static void what_is_wrong_comes_first(void **state)
+static void faults_of_a_request_come_first(void **state)
 {
 	const struct turn_alternate target = make_alternate(OTHER4);
 	struct fixture_client ivan = client(0, 5000), bad = client(0, 5001);
@@ -327,7 +327,7 @@ static void names(void **state)
 
 // Each of three alternates gets its share of the clients. A client that asks again is sent to the
 // same one.
-static void clients_are_dealt(void **state)
+static void clients_are_shared_among_alternates(void **state)
 {
 	const struct turn_alternate list[4] = {make_alternate("203.0.113.1"),
 		make_alternate(OTHER6), make_alternate("203.0.113.2"),
@@ -377,11 +377,11 @@ int main(void)
 		T(a_retransmission_gets_what_it_got),
 		T(the_end_of_a_drain_takes_allocations),
 		T(every_kind_of_allocation_is_refused),
-		T(what_is_wrong_comes_first),
+		T(faults_of_a_request_come_first),
 		T(families),
 		T(ports),
 		T(names),
-		T(clients_are_dealt),
+		T(clients_are_shared_among_alternates),
 		T(the_longest_answer_fits),
 	};
 

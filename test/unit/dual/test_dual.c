@@ -83,7 +83,7 @@ static const struct row {
 	{"DONT-FRAGMENT", STUN_DONT_FRAGMENT, 0, {0}, 0},
 };
 
-static void what_may_stand_beside_it(void **state)
+static void attributes_beside_the_family(void **state)
 {
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
 		print_message("%s\n", beside[i].label);
@@ -273,7 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(both_addresses_in_one_answer),
 		TEST(retransmission_gets_the_same_answer),
-		TEST(what_may_stand_beside_it),
+		TEST(attributes_beside_the_family),
 		TEST(other_values_are_400),
 		TEST(the_number_of_the_draft_is_known),
 		TEST(a_family_that_the_box_does_not_have_is_440),

@@ -125,7 +125,7 @@ static void clients_over_streams(void **state)
 }
 
 // The remaining half belongs to the connection as well.
-static void what_is_left_ends_with_the_connection(void **state)
+static void the_remaining_half_ends_with_the_connection(void **state)
 {
 	struct world_client c;
 
@@ -150,7 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_over_udp),
 		cmocka_unit_test(clients_over_streams),
-		cmocka_unit_test(what_is_left_ends_with_the_connection),
+		cmocka_unit_test(the_remaining_half_ends_with_the_connection),
 	};
 
 	world_eal();

@@ -206,7 +206,7 @@ static unsigned int piece(const struct turn_judge *j, struct turn_walk *walk)
 
 // The holder of a redirect is notified of every end, however many there are at once and whatever
 // notes were waiting.
-static void no_word_of_an_end_is_lost(void **state)
+static void no_report_of_an_end_is_lost(void **state)
 {
 	static const uint8_t key[32];
 	struct turn_config c = w.f.config;
@@ -283,7 +283,7 @@ int main(void)
 		TEST(a_lower_limit_ends_whole_ones),
 		TEST(a_client_that_is_gone_ends_both),
 		TEST(redirects_last_as_long_as_the_longer_one),
-		TEST(no_word_of_an_end_is_lost),
+		TEST(no_report_of_an_end_is_lost),
 		TEST(shared_ports),
 	};
 

@@ -183,7 +183,7 @@ static void deleting_one_leaves_the_others_peers(void **state)
 }
 
 // The first half may have expired without being swept.
-static void what_has_expired_is_gone_at_once(void **state)
+static void an_expired_half_is_gone_at_once(void **state)
 {
 	static const char *const both[] = {PEER_V4, PEER_V6, NULL};
 
@@ -248,7 +248,7 @@ static void lines_follow_the_clients_datagrams(void **state)
 }
 
 // Even after many ignored datagrams, if the client uses only the second half.
-static void a_steady_second_becomes_the_first(void **state)
+static void a_steadily_used_half_becomes_the_first(void **state)
 {
 	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4004, PEER_V4, 7000), 0);
 	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4006, PEER_V6, 7000), 0);
@@ -262,7 +262,7 @@ static void a_steady_second_becomes_the_first(void **state)
 	}
 }
 
-static void a_retransmission_is_known_after_a_turn(void **state)
+static void a_retransmission_is_recognized_after_a_swap(void **state)
 {
 	static uint8_t message[1500];
 	const uint16_t len = w.f.burst.view[0].len;
@@ -292,10 +292,10 @@ int main(void)
 		TEST(each_half_has_the_limit_of_an_allocation),
 		TEST(channel_numbers_are_the_clients),
 		TEST(deleting_one_leaves_the_others_peers),
-		TEST(what_has_expired_is_gone_at_once),
+		TEST(an_expired_half_is_gone_at_once),
 		TEST(lines_follow_the_clients_datagrams),
-		TEST(a_steady_second_becomes_the_first),
-		TEST(a_retransmission_is_known_after_a_turn),
+		TEST(a_steadily_used_half_becomes_the_first),
+		TEST(a_retransmission_is_recognized_after_a_swap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

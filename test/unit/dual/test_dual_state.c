@@ -160,7 +160,7 @@ static void other_workers(void **state)
 	assert_int_equal(kept, r.adopted.allocations);
 }
 
-static void a_relay_address_less(void **state)
+static void a_removed_relay_address_ends_its_halves(void **state)
 {
 	for (int family = 4; family <= 6; family += 2) {
 		struct turn_config less = config;
@@ -265,7 +265,7 @@ int main(void)
 		TEST(both_are_taken_up_as_one),
 		TEST(lifetimes_go_on),
 		TEST(other_workers),
-		TEST(a_relay_address_less),
+		TEST(a_removed_relay_address_ends_its_halves),
 		TEST(a_denied_peer),
 		TEST(halves_of_two_workers),
 	};

@@ -62,7 +62,7 @@ static void answers_of_a_dhcp_server_reach_the_kernel(void **state)
 	exception_world_close();
 }
 
-static void without_dhcp_there_are_none(void **state)
+static void without_dhcp_the_kernel_gets_no_answer(void **state)
 {
 	size_t len;
 
@@ -193,7 +193,7 @@ static void assert_first(bool is_v4, const char *addr, uint8_t len)
 	assert_int_equal(choice.first[is_v4].len, len);
 }
 
-static void the_first_address_that_is_not_the_files_is_taken(void **state)
+static void the_first_learned_address_is_taken(void **state)
 {
 	begin();
 	has_those_of_the_file();
@@ -226,7 +226,7 @@ static void a_unique_local_address_gives_way(void **state)
 }
 
 // Prefixes of any host on the link become addresses, and newer ones come first.
-static void no_number_of_others_hides_an_address_in_use(void **state)
+static void other_addresses_hide_no_address_in_use(void **state)
 {
 	char text[32];
 
@@ -251,13 +251,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_of_a_dhcp_server_reach_the_kernel),
-		cmocka_unit_test(without_dhcp_there_are_none),
+		cmocka_unit_test(without_dhcp_the_kernel_gets_no_answer),
 		cmocka_unit_test(the_kernel_asks_from_its_addresses_alone),
 		cmocka_unit_test(router_advertisements_reach_the_kernel),
 		cmocka_unit_test(a_flood_of_advertisements_is_bounded),
-		cmocka_unit_test(the_first_address_that_is_not_the_files_is_taken),
+		cmocka_unit_test(the_first_learned_address_is_taken),
 		cmocka_unit_test(a_unique_local_address_gives_way),
-		cmocka_unit_test(no_number_of_others_hides_an_address_in_use),
+		cmocka_unit_test(other_addresses_hide_no_address_in_use),
 	};
 
 	world_eal();

@@ -140,7 +140,7 @@ static void an_untagged_network_that_learns_nothing_gets_nothing(void **state)
 	close_ways();
 }
 
-static void what_a_kernel_sends_gets_the_tag_of_its_network(void **state)
+static void frames_of_the_kernel_get_the_tag_of_its_network(void **state)
 {
 	size_t len;
 
@@ -184,7 +184,7 @@ static void a_flood_of_arp_leaves_room_for_dhcp(void **state)
 }
 
 // A bond has not negotiated yet: LACP runs on every queue, as long as it takes.
-static void the_device_is_let_do_what_is_due(void **state)
+static void a_waiting_device_still_gets_its_ticks(void **state)
 {
 	uint64_t before;
 
@@ -205,9 +205,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_is_for_the_network_of_its_tag),
 		cmocka_unit_test(an_untagged_network_that_learns_nothing_gets_nothing),
-		cmocka_unit_test(what_a_kernel_sends_gets_the_tag_of_its_network),
+		cmocka_unit_test(frames_of_the_kernel_get_the_tag_of_its_network),
 		cmocka_unit_test(a_flood_of_arp_leaves_room_for_dhcp),
-		cmocka_unit_test(the_device_is_let_do_what_is_due),
+		cmocka_unit_test(a_waiting_device_still_gets_its_ticks),
 	};
 
 	world_eal();

@@ -109,7 +109,7 @@ static void families_are_apart(void **state)
 	assert_int_equal(IN(&v6, len), LEARN_ROUTER);
 }
 
-static void fragments_and_short_frames_are_none(void **state)
+static void fragments_and_short_frames_teach_nothing(void **state)
 {
 	const size_t len = udp("10.0.0.1", 67, "255.255.255.255", 68, 0);
 
@@ -151,7 +151,7 @@ int main(void)
 		cmocka_unit_test(dhcpv6_answers_come_from_any_port),
 		cmocka_unit_test(routers_and_neighbours_are_told_apart),
 		cmocka_unit_test(families_are_apart),
-		cmocka_unit_test(fragments_and_short_frames_are_none),
+		cmocka_unit_test(fragments_and_short_frames_teach_nothing),
 		cmocka_unit_test(the_tag_is_that_of_the_port),
 	};
 

@@ -245,7 +245,7 @@ static void drops_with(enum net_drop reason, uint64_t before)
 }
 
 // A reassembled but invalid datagram is recognized like any other.
-static void wrong_wholes(void **state)
+static void invalid_whole_datagrams(void **state)
 {
 	open_world(&one, true);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -280,7 +280,7 @@ static void wrong_wholes(void **state)
 
 // A datagram to nobody is not kept: its first fragment shows that. The other fragments wait in
 // vain.
-static void for_nobody(void **state)
+static void datagrams_to_nobody_are_not_kept(void **state)
 {
 	open_world(&one, true);
 	make_up(0, 4000, true);
@@ -543,8 +543,8 @@ int main(void)
 		cmocka_unit_test(indications),
 		cmocka_unit_test(short_ones),
 		cmocka_unit_test(in_order),
-		cmocka_unit_test(wrong_wholes),
-		cmocka_unit_test(for_nobody),
+		cmocka_unit_test(invalid_whole_datagrams),
+		cmocka_unit_test(datagrams_to_nobody_are_not_kept),
 		cmocka_unit_test(off),
 		cmocka_unit_test(grown),
 		cmocka_unit_test(dont_fragment),

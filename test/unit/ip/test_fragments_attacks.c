@@ -121,7 +121,7 @@ static void fragments_come_the_way_of_their_source(void **state)
 }
 
 // Eight bytes from another network would be an overlap.
-static void nobody_spoils_what_comes_by_another_way(void **state)
+static void fragments_of_another_network_spoil_nothing(void **state)
 {
 	uint8_t junk[1600];
 
@@ -304,7 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fragments_come_the_way_of_their_source),
-		cmocka_unit_test(nobody_spoils_what_comes_by_another_way),
+		cmocka_unit_test(fragments_of_another_network_spoil_nothing),
 		cmocka_unit_test(long_requests_take_nothing_from_datagrams_in_fragments),
 		cmocka_unit_test(a_long_request_is_answered),
 		cmocka_unit_test(lent_buffers_are_not_those_of_flows),

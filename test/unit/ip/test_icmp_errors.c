@@ -142,7 +142,7 @@ static void behind_a_translation_packets_have_the_own_address(void **state)
 	world_close(&world);
 }
 
-static void what_quotes_no_flow_of_ours_is_refused(void **state)
+static void errors_about_unknown_flows_are_refused(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
 	struct icmp_frame good = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3}, e;
@@ -240,7 +240,7 @@ static void a_wrong_checksum_is_refused(void **state)
 }
 
 // A client is notified of errors about datagrams to its peers, not about datagrams to itself.
-static void errors_about_what_clients_are_sent_end_here(void **state)
+static void errors_about_datagrams_to_clients_end_here(void **state)
 {
 	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
 
@@ -271,7 +271,7 @@ static void tell_nobody(struct dp_world *w)
 
 // A flood of errors, spoofed or not, about one client's flow: the client is notified of 20 and then
 // 10 a second, and another client still gets its own notifications.
-static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
+static void a_flood_about_one_allocation_spends_no_other_budget(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
 	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
@@ -299,7 +299,7 @@ static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
 	world_close(&world);
 }
 
-static void all_together_are_bounded(void **state)
+static void all_errors_together_are_limited(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
 	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
@@ -333,18 +333,18 @@ int main(void)
 		WORLD_CASE(clients_are_told, setups, 4),
 		WORLD_CASE(clients_are_told, setups, 5),
 		WORLD_CASE(behind_a_translation_packets_have_the_own_address, setups, 1),
-		WORLD_CASE(what_quotes_no_flow_of_ours_is_refused, setups, 0),
-		WORLD_CASE(what_quotes_no_flow_of_ours_is_refused, setups, 1),
+		WORLD_CASE(errors_about_unknown_flows_are_refused, setups, 0),
+		WORLD_CASE(errors_about_unknown_flows_are_refused, setups, 1),
 		WORLD_CASE(an_error_about_a_datagram_between_clients_is_a_lie, setups, 0),
 		WORLD_CASE(permission_and_allocation_have_to_be_live, setups, 0),
 		WORLD_CASE(a_wrong_checksum_is_refused, setups, 0),
-		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 0),
-		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 1),
-		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 2),
-		WORLD_CASE(a_flood_about_one_allocation_leaves_the_others_theirs, setups, 0),
-		WORLD_CASE(a_flood_about_one_allocation_leaves_the_others_theirs, setups, 1),
-		WORLD_CASE(all_together_are_bounded, setups, 0),
-		WORLD_CASE(all_together_are_bounded, setups, 1),
+		WORLD_CASE(errors_about_datagrams_to_clients_end_here, setups, 0),
+		WORLD_CASE(errors_about_datagrams_to_clients_end_here, setups, 1),
+		WORLD_CASE(errors_about_datagrams_to_clients_end_here, setups, 2),
+		WORLD_CASE(a_flood_about_one_allocation_spends_no_other_budget, setups, 0),
+		WORLD_CASE(a_flood_about_one_allocation_spends_no_other_budget, setups, 1),
+		WORLD_CASE(all_errors_together_are_limited, setups, 0),
+		WORLD_CASE(all_errors_together_are_limited, setups, 1),
 	};
 
 	world_eal();

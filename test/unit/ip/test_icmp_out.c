@@ -191,7 +191,7 @@ static void a_clients_packet_that_is_too_big_is_reported(void **state)
 	}
 }
 
-static void ports_that_nobody_has_are_silent_unless_asked(void **state)
+static void unused_ports_send_no_error_unless_configured(void **state)
 {
 	const struct world_setup *s = *state;
 	const bool reported = s->change == report_all;
@@ -338,7 +338,7 @@ static void a_network_leaves_errors_to_others(void **state)
 	world_close(&world);
 }
 
-static void a_limit_of_nothing_is_silence(void **state)
+static void a_limit_of_zero_sends_no_error(void **state)
 {
 	struct world_datagram d;
 
@@ -362,13 +362,13 @@ int main(void)
 		WORLD_CASE(a_peers_packet_that_is_too_big_is_reported, setups, 1),
 		WORLD_CASE(a_clients_packet_that_is_too_big_is_reported, setups, 0),
 		WORLD_CASE(a_clients_packet_that_is_too_big_is_reported, setups, 1),
-		WORLD_CASE(ports_that_nobody_has_are_silent_unless_asked, setups, 0),
-		WORLD_CASE(ports_that_nobody_has_are_silent_unless_asked, setups, 2),
+		WORLD_CASE(unused_ports_send_no_error_unless_configured, setups, 0),
+		WORLD_CASE(unused_ports_send_no_error_unless_configured, setups, 2),
 		WORLD_CASE(some_things_are_never_reported, setups, 2),
 		WORLD_CASE(a_client_over_a_stream_has_no_packet, setups, 4),
 		WORLD_CASE(errors_are_bounded, setups, 2),
 		WORLD_CASE(a_network_leaves_errors_to_others, setups, 2),
-		WORLD_CASE(a_limit_of_nothing_is_silence, setups, 3),
+		WORLD_CASE(a_limit_of_zero_sends_no_error, setups, 3),
 	};
 
 	world_eal();

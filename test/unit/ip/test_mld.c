@@ -210,7 +210,7 @@ static void queries_are_answered_within_their_time(void **state)
 
 // RFC 3810 section 6.2: a group is answered for within the time of its own query, however late
 // another answer is due.
-static void a_late_answer_delays_none_that_is_due_sooner(void **state)
+static void a_late_answer_delays_no_earlier_answer(void **state)
 {
 	struct query q;
 
@@ -311,7 +311,7 @@ int main(void)
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 0),
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 1),
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 2),
-		WORLD_CASE(a_late_answer_delays_none_that_is_due_sooner, setups, 0),
+		WORLD_CASE(a_late_answer_delays_no_earlier_answer, setups, 0),
 		WORLD_CASE(a_router_of_version_1_is_answered_in_its_own, setups, 0),
 		WORLD_CASE(some_queries_are_not_believed, setups, 0),
 		WORLD_CASE(a_flood_of_queries_is_answered_once_a_second, setups, 0),

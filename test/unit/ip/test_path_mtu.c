@@ -220,7 +220,7 @@ static void both_of_a_dual_allocation_obey(void **state)
 // A false error about one's own flow is believed for that flow only: to the same peer, a conference
 // server, all other clients' packets pass as before, and their lines vouch. Clients that share one
 // address are separate, too.
-static void it_is_one_allocations(void **state)
+static void a_path_mtu_belongs_to_one_allocation(void **state)
 {
 	open_with(*state, true, 3); // that share one address
 	for (unsigned int i = 0; i < 3; i++) {
@@ -255,7 +255,7 @@ static void it_is_one_allocations(void **state)
 // A path applies to all ports of a peer's address, so a user with one permission cannot fill the
 // table with ports. On shared relay ports the peer's port tells which allocation the path belongs
 // to.
-static void a_peers_ports_share_a_path_unless_allocations_share_ours(void **state)
+static void ports_of_a_peer_share_a_path_unless_relay_ports_are_shared(void **state)
 {
 	const struct world_setup *s = *state;
 	struct endpoint second_port;
@@ -345,7 +345,7 @@ static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 	world_close(&world);
 }
 
-static void what_is_not_plausible_is_not_believed(void **state)
+static void implausible_reports_are_ignored(void **state)
 {
 	struct endpoint target;
 
@@ -379,7 +379,7 @@ static void what_is_not_plausible_is_not_believed(void **state)
 	world_close(&world);
 }
 
-static void after_ten_minutes_it_is_tried_again(void **state)
+static void after_ten_minutes_a_larger_size_is_tried(void **state)
 {
 	struct world_client *c = &client[0];
 
@@ -519,17 +519,17 @@ int main(void)
 		WORLD_CASE(datagrams_to_a_client_obey, setups, 2),
 		WORLD_CASE(both_of_a_dual_allocation_obey, setups, 0),
 		WORLD_CASE(both_of_a_dual_allocation_obey, setups, 1),
-		WORLD_CASE(it_is_one_allocations, setups, 0),
-		WORLD_CASE(it_is_one_allocations, setups, 1),
-		WORLD_CASE(a_peers_ports_share_a_path_unless_allocations_share_ours, setups, 0),
-		WORLD_CASE(a_peers_ports_share_a_path_unless_allocations_share_ours, setups, 3),
+		WORLD_CASE(a_path_mtu_belongs_to_one_allocation, setups, 0),
+		WORLD_CASE(a_path_mtu_belongs_to_one_allocation, setups, 1),
+		WORLD_CASE(ports_of_a_peer_share_a_path_unless_relay_ports_are_shared, setups, 0),
+		WORLD_CASE(ports_of_a_peer_share_a_path_unless_relay_ports_are_shared, setups, 3),
 		WORLD_CASE(lies_do_not_hide_the_truth, setups, 0),
 		WORLD_CASE(lies_do_not_hide_the_truth, setups, 1),
 		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 1),
 		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 2),
-		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 0),
-		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 1),
-		WORLD_CASE(after_ten_minutes_it_is_tried_again, setups, 0),
+		WORLD_CASE(implausible_reports_are_ignored, setups, 0),
+		WORLD_CASE(implausible_reports_are_ignored, setups, 1),
+		WORLD_CASE(after_ten_minutes_a_larger_size_is_tried, setups, 0),
 		WORLD_CASE(a_user_who_fills_the_table_makes_others_learn_again, setups, 0),
 		WORLD_CASE(new_paths_are_learnt_at_a_bounded_rate, setups, 0),
 	};

@@ -225,7 +225,7 @@ static void a_cached_nonce_may_be_refused_once(void **state)
 	}
 }
 
-static void deleting_what_is_gone_succeeds(void **state)
+static void deleting_a_lost_allocation_succeeds(void **state)
 {
 	world_ready(&w, 0);
 	world_release(&w, 0);
@@ -235,7 +235,7 @@ static void deleting_what_is_gone_succeeds(void **state)
 	assert_int_equal(world_stats(&w)->error[437 - 300], 1);
 }
 
-static void what_an_aborted_run_left_is_deleted(void **state)
+static void allocations_of_an_aborted_run_are_deleted(void **state)
 {
 	world_start(&w, 0);
 	world_challenge(&w, 401);
@@ -300,7 +300,7 @@ static void a_server_that_lingers_is_given_time(void **state)
 	}
 }
 
-static void a_server_that_says_437_for_ever(void **state)
+static void a_server_that_always_says_437(void **state)
 {
 	const uint64_t begin = w.now_ms;
 
@@ -319,7 +319,7 @@ static void a_server_that_says_437_for_ever(void **state)
 }
 
 // A client that timed out may have left an allocation, although it had released the one before.
-static void an_answer_that_never_came_may_have_made_one(void **state)
+static void a_lost_answer_may_have_made_an_allocation(void **state)
 {
 	world_ready(&w, 0);
 	world_release(&w, 0);
@@ -366,7 +366,7 @@ static void refused_requests_fail_and_are_counted(void **state)
 }
 
 // A client that is refused a channel has an allocation that would make the next Allocate fail.
-static void an_allocation_that_is_of_no_use_is_given_back(void **state)
+static void a_useless_allocation_is_deleted(void **state)
 {
 	for (int answered = 0; answered < 3; answered++) {
 		open_mode(MODE_CHANNEL, 1);
@@ -411,7 +411,7 @@ static void put_wrong(int fault)
 		stun_put_u32(&w.w, STUN_LIFETIME, fault == 6 ? 0 : 600);
 }
 
-static void allocate_answers_that_are_of_no_use(void **state)
+static void useless_allocate_answers(void **state)
 {
 	for (int fault = 0; fault <= 6; fault++) {
 		open_mode(MODE_SEND, 1);
@@ -497,15 +497,15 @@ int main(void)
 		cmocka_unit_test(a_client_without_credentials_401),
 		ALLOC(a_cycle_costs_two_requests_once_challenged),
 		cmocka_unit_test(a_cached_nonce_may_be_refused_once),
-		ALLOC(deleting_what_is_gone_succeeds),
-		ALLOC(what_an_aborted_run_left_is_deleted),
+		ALLOC(deleting_a_lost_allocation_succeeds),
+		ALLOC(allocations_of_an_aborted_run_are_deleted),
 		cmocka_unit_test(a_server_that_lingers_is_given_time),
-		ALLOC(a_server_that_says_437_for_ever),
-		ALLOC(an_answer_that_never_came_may_have_made_one),
+		ALLOC(a_server_that_always_says_437),
+		ALLOC(a_lost_answer_may_have_made_an_allocation),
 		ALLOC(an_allocation_that_is_gone_is_lost),
 		ALLOC(refused_requests_fail_and_are_counted),
-		cmocka_unit_test(an_allocation_that_is_of_no_use_is_given_back),
-		cmocka_unit_test(allocate_answers_that_are_of_no_use),
+		cmocka_unit_test(a_useless_allocation_is_deleted),
+		cmocka_unit_test(useless_allocate_answers),
 		cmocka_unit_test(unknown_attributes_that_have_to_be_understood),
 		cmocka_unit_test(error_responses_without_a_code),
 		cmocka_unit_test(names_of_faults),

@@ -66,7 +66,7 @@ static void a_stale_nonce_at_every_request(void **state)
 	assert_int_equal(world_stats(&w)->challenges, 1 + n + 1);
 }
 
-static void a_server_that_never_likes_its_nonces(void **state)
+static void a_server_that_refuses_all_its_nonces(void **state)
 {
 	int n = 0;
 
@@ -479,7 +479,7 @@ static void fuzz_step(struct test_rand *r, bool mute)
 		fuzz_answers(r, i);
 }
 
-static void whatever_the_server_says(void **state)
+static void any_bytes_of_the_server(void **state)
 {
 	struct test_rand r = test_rand_start("client fuzz");
 	uint64_t failed = 0;
@@ -512,7 +512,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ONE(a_stale_nonce_at_every_request),
-		ONE(a_server_that_never_likes_its_nonces),
+		ONE(a_server_that_refuses_all_its_nonces),
 		ONE(a_wrong_password_401),
 		cmocka_unit_test(nonces_and_realms_of_any_length),
 		cmocka_unit_test(a_challenge_that_makes_no_sense),
@@ -527,7 +527,7 @@ int main(void)
 		cmocka_unit_test(another_list_than_before),
 		cmocka_unit_test(an_answer_with_sha1_to_sha256_is_ignored),
 		cmocka_unit_test(names_and_numbers),
-		cmocka_unit_test(whatever_the_server_says),
+		cmocka_unit_test(any_bytes_of_the_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,7 +159,7 @@ static void an_answer_to_an_earlier_transmission_counts(void **state)
 	assert_int_equal(world_stats(&w)->answers, 1);
 }
 
-static void what_is_no_answer_changes_nothing(void **state)
+static void other_messages_change_nothing(void **state)
 {
 	static const uint8_t tid[STUN_TID_LEN] = {1};
 
@@ -184,7 +184,7 @@ static void what_is_no_answer_changes_nothing(void **state)
 }
 
 // A sender that was delayed transmits once, and then at the interval of the RFC.
-static void a_late_tick_sends_no_heap(void **state)
+static void a_late_tick_sends_one_retransmission(void **state)
 {
 	uint64_t start_ms;
 
@@ -374,8 +374,8 @@ int main(void)
 		ONE(a_connection_that_ends),
 		cmocka_unit_test(a_signed_request_is_retransmitted_as_it_was),
 		ONE(an_answer_to_an_earlier_transmission_counts),
-		ONE(what_is_no_answer_changes_nothing),
-		ONE(a_late_tick_sends_no_heap),
+		ONE(other_messages_change_nothing),
+		ONE(a_late_tick_sends_one_retransmission),
 		cmocka_unit_test(refreshes_come_when_they_are_due),
 		ONE(a_refresh_that_is_not_answered_times_out),
 		ONE(a_release_comes_before_a_refresh),

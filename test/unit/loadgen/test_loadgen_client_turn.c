@@ -332,7 +332,7 @@ static void refusals_of_the_server(void **state)
 	assert_refused(3, 0, 403);
 }
 
-static void what_an_aborted_run_left(void **state)
+static void allocations_of_an_aborted_run(void **state)
 {
 	const struct config c = world_config(MODE_CHANNEL);
 
@@ -378,7 +378,7 @@ int main(void)
 		cmocka_unit_test_setup(cycles_over_the_life_of_a_nonce, setup),
 		cmocka_unit_test_setup(all_get_through_a_lossy_network, setup),
 		cmocka_unit_test_setup(refusals_of_the_server, setup),
-		cmocka_unit_test_setup(what_an_aborted_run_left, setup),
+		cmocka_unit_test_setup(allocations_of_an_aborted_run, setup),
 		cmocka_unit_test_setup(an_allocation_that_the_server_ends, setup),
 	};
 

@@ -220,7 +220,7 @@ static void a_stream_thread_may_do_what_sockets_take(void **state)
 #endif
 }
 
-static void nobody_may_go_further(void **state)
+static void no_role_may_call_more(void **state)
 {
 	assert_int_equal(calls_make(&calls, CALLS_OTHER, 0, false), 0);
 	assert_may(sleeps, true);
@@ -269,7 +269,7 @@ static void with_kill_the_process_ends(void **state)
 	}
 }
 
-static void another_way_to_call_is_none(void **state)
+static void calls_of_other_architectures_are_refused(void **state)
 {
 #ifdef __x86_64__
 	assert_int_equal(calls_make(&calls, CALLS_OTHER, 0, true), 0);
@@ -284,11 +284,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_worker_may_do_what_its_ports_do),
 		cmocka_unit_test(a_stream_thread_may_do_what_sockets_take),
-		cmocka_unit_test(nobody_may_go_further),
+		cmocka_unit_test(no_role_may_call_more),
 		cmocka_unit_test(a_packet_port_may_attach_what_it_has),
 		cmocka_unit_test(a_worker_of_an_unknown_driver_may_do_more),
 		cmocka_unit_test(with_kill_the_process_ends),
-		cmocka_unit_test(another_way_to_call_is_none),
+		cmocka_unit_test(calls_of_other_architectures_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void test_another_rate_is_told_once(void **state)
 }
 
 // NTP slews the clock, and a thread loses its CPU.
-static void test_what_passes_is_not(void **state)
+static void test_short_deviations_are_not_told(void **state)
 {
 	for (int faster = -19; faster <= 19; faster++) {
 		begin(NULL);
@@ -89,7 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_another_rate_is_told_once, begin),
-		cmocka_unit_test_setup(test_what_passes_is_not, begin),
+		cmocka_unit_test_setup(test_short_deviations_are_not_told, begin),
 		cmocka_unit_test(test_words),
 	};
 

@@ -225,7 +225,7 @@ static void root_becomes_the_user(void **state)
 	assert_int_equal(result(&c, nobody->pw_uid), 0);
 }
 
-static void a_thread_of_one_that_has_given_up_has_nothing_to_give(void **state)
+static void new_threads_inherit_dropped_privileges(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);
 	const struct passwd *nobody = getpwnam("nobody");
@@ -239,7 +239,7 @@ static void a_thread_of_one_that_has_given_up_has_nothing_to_give(void **state)
 	fertile = false;
 }
 
-static void who_is_not_root_becomes_nobody_else(void **state)
+static void only_root_changes_its_user(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);
 
@@ -257,7 +257,7 @@ static void a_worker_that_is_not_found_is_an_error(void **state)
 }
 
 // eal.lcores may name more lcores than there are workers.
-static void an_idle_lcore_is_none(void **state)
+static void an_idle_lcore_is_no_worker(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);
 
@@ -280,10 +280,10 @@ int main(void)
 		cmocka_unit_test(each_thread_can_do_what_its_role_says),
 		cmocka_unit_test(without_filters_the_rest_is_given_up),
 		cmocka_unit_test(root_becomes_the_user),
-		cmocka_unit_test(a_thread_of_one_that_has_given_up_has_nothing_to_give),
-		cmocka_unit_test(who_is_not_root_becomes_nobody_else),
+		cmocka_unit_test(new_threads_inherit_dropped_privileges),
+		cmocka_unit_test(only_root_changes_its_user),
 		cmocka_unit_test(a_worker_that_is_not_found_is_an_error),
-		cmocka_unit_test(an_idle_lcore_is_none),
+		cmocka_unit_test(an_idle_lcore_is_no_worker),
 		cmocka_unit_test(a_thread_that_does_not_answer_is_an_error),
 	};
 

@@ -124,7 +124,7 @@ static void the_longest_idle_gives_way(void **state)
 }
 
 // A client that has asked within the last minute, or waits for an answer, is not closed.
-static void who_is_served_does_not_give_way(void **state)
+static void a_served_client_is_not_closed(void **state)
 {
 	uint64_t before;
 
@@ -211,7 +211,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(the_longest_idle_gives_way),
-		CASE(who_is_served_does_not_give_way),
+		CASE(a_served_client_is_not_closed),
 		CASE(without_descriptors_it_sleeps),
 		CASE(requests_may_be_many),
 	};

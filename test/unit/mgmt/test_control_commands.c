@@ -104,7 +104,7 @@ static void a_cut_character_leaves_an_answer(void **state)
 	}
 }
 
-static void peers_that_are_none(void **state)
+static void invalid_peers_are_refused(void **state)
 {
 	static const char *const wrong[] = {"", "host", "192.0.2.1:", "192.0.2.1:0",
 		"192.0.2.1:65536", "192.0.2.1:5000x", "192.0.2.1: 5000", "192.0.2.1:+5",
@@ -146,7 +146,7 @@ int main(void)
 		T(reasons_are_told),
 		T(strange_names_are_escaped),
 		T(a_cut_character_leaves_an_answer),
-		T(peers_that_are_none),
+		T(invalid_peers_are_refused),
 		T(no_request_is_answered),
 	};
 

@@ -72,7 +72,7 @@ static void its_group_may_when_there_is_one(void **state)
 }
 
 // The members of process.user, which the process has not adopted yet, can use it afterwards.
-static void it_belongs_to_the_user_that_the_process_becomes(void **state)
+static void the_socket_belongs_to_the_later_user(void **state)
 {
 	struct place p;
 	struct stat st;
@@ -157,7 +157,7 @@ static void a_file_that_is_no_socket_stays(void **state)
 }
 
 // A process that has taken the path since keeps it.
-static void what_is_not_ours_any_more_stays(void **state)
+static void a_replaced_file_stays(void **state)
 {
 	struct place p;
 	FILE *file;
@@ -171,7 +171,7 @@ static void what_is_not_ours_any_more_stays(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void none_and_no_folder(void **state)
+static void no_socket_and_a_missing_folder(void **state)
 {
 	struct place p;
 
@@ -189,13 +189,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(only_its_owner_may_open_it),
 		T(its_group_may_when_there_is_one),
-		T(it_belongs_to_the_user_that_the_process_becomes),
+		T(the_socket_belongs_to_the_later_user),
 		T(a_lock_on_the_folder_holds_nobody_up),
 		T(a_lock_that_stays_is_an_error),
 		T(a_dead_process_is_replaced_and_a_live_one_is_not),
 		T(a_file_that_is_no_socket_stays),
-		T(what_is_not_ours_any_more_stays),
-		T(none_and_no_folder),
+		T(a_replaced_file_stays),
+		T(no_socket_and_a_missing_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void assert_counted(unsigned int first, unsigned int last)
 	close_all();
 }
 
-static void a_user_who_has_others_stays(void **state)
+static void a_user_with_other_allocations_stays(void **state)
 {
 	assert_counted(0, 0);
 	assert_counted(0, 1);
@@ -139,7 +139,7 @@ static void a_user_who_has_others_stays(void **state)
 	assert_counted(1, CLIENTS);
 }
 
-static void a_user_who_has_none_left_goes(void **state)
+static void a_user_without_allocations_disappears(void **state)
 {
 	json_t *rows;
 
@@ -153,8 +153,8 @@ static void a_user_who_has_none_left_goes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_user_who_has_others_stays),
-		cmocka_unit_test(a_user_who_has_none_left_goes),
+		cmocka_unit_test(a_user_with_other_allocations_stays),
+		cmocka_unit_test(a_user_without_allocations_disappears),
 	};
 
 	world_eal();

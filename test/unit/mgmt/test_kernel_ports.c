@@ -102,7 +102,7 @@ static void other_ports_have_nothing_to_lose(void **state)
 	conf.turn.nb_relay = 1;
 }
 
-static void nobody_can_say(void **state)
+static void an_unreadable_range_is_no_warning(void **state)
 {
 	char path[128];
 
@@ -139,7 +139,7 @@ int main(void)
 		cmocka_unit_test(the_list_is_read_as_the_kernel_writes_it),
 		cmocka_unit_test(a_change_is_told_once),
 		cmocka_unit_test(other_ports_have_nothing_to_lose),
-		cmocka_unit_test(nobody_can_say),
+		cmocka_unit_test(an_unreadable_range_is_no_warning),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

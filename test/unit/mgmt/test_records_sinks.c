@@ -202,7 +202,7 @@ static ssize_t held_write(int fd, const void *data, size_t len)
 }
 
 // However many records follow the order, it is carried out between those before and those after it.
-static void the_file_is_opened_anew_where_it_was_ordered(void **state)
+static void the_file_is_reopened_at_the_order(void **state)
 {
 	const struct records_hooks hooks = {.write = held_write};
 
@@ -223,7 +223,7 @@ static void the_file_is_opened_anew_where_it_was_ordered(void **state)
 }
 
 // Other sinks get the records from then on, and the counters continue. "No file" is a sink, too.
-static void other_sinks_follow_where_it_was_ordered(void **state)
+static void other_sinks_follow_at_the_order(void **state)
 {
 	const struct records_hooks none = {.write = NULL};
 	struct conf_records changed = conf.records;
@@ -397,8 +397,8 @@ int main(void)
 		CASE(a_file_is_opened_later),
 		CASE(a_daemon_may_take_its_time),
 		CASE(a_stuck_daemon_is_waited_for_once),
-		CASE(the_file_is_opened_anew_where_it_was_ordered),
-		CASE(other_sinks_follow_where_it_was_ordered),
+		CASE(the_file_is_reopened_at_the_order),
+		CASE(other_sinks_follow_at_the_order),
 		CASE(refusals_rotate_their_own_files_alone),
 		CASE(no_refusals_no_file),
 		cmocka_unit_test(the_file_of_refusals_has_its_name),

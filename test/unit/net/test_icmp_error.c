@@ -101,7 +101,7 @@ static void only_five_types_count(void **state)
 	assert_int_equal(got.mtu, 0);
 }
 
-static void what_is_shorter_is_refused(void **state)
+static void shorter_errors_are_refused(void **state)
 {
 	for (size_t len = 8; len < sizeof(too_big4); len++)
 		assert_false(parse(too_big4, len, true));
@@ -110,7 +110,7 @@ static void what_is_shorter_is_refused(void **state)
 }
 
 // One changed byte of the quote, so that we cannot have sent the packet.
-static void what_we_cannot_have_sent_is_refused(void **state)
+static void quotes_that_we_cannot_have_sent_are_refused(void **state)
 {
 	static const struct {
 		uint8_t offset, value;
@@ -209,8 +209,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_quoted_datagram_is_read),
 		cmocka_unit_test(only_five_types_count),
-		cmocka_unit_test(what_is_shorter_is_refused),
-		cmocka_unit_test(what_we_cannot_have_sent_is_refused),
+		cmocka_unit_test(shorter_errors_are_refused),
+		cmocka_unit_test(quotes_that_we_cannot_have_sent_are_refused),
 		cmocka_unit_test(mapped_addresses_are_refused),
 		cmocka_unit_test(first_fragments_are_taken),
 	};

@@ -56,7 +56,7 @@ static bool told_asking(uint32_t n, const uint8_t *mac, uint64_t now)
 	return neigh_asked_for(asked, &m, PORT, true, now);
 }
 
-static void whom_nobody_has_asked_for(void **state)
+static void unrequested_claims_are_not_shared(void **state)
 {
 	assert_false(told(1, mac1, true, START));
 	assert_false(told(1, mac1, false, START));
@@ -127,7 +127,7 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(whom_nobody_has_asked_for, setup, teardown),
+		cmocka_unit_test_setup_teardown(unrequested_claims_are_not_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_question_to_all_is_worth_an_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_owner_is_heard_behind_a_flood, setup, teardown),

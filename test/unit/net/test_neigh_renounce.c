@@ -35,7 +35,7 @@ static uint16_t reach(struct neigh_table *t, uint8_t n)
 	return i;
 }
 
-static void notes_are_void_and_nobody_is_kept(void **state)
+static void notes_are_void_and_no_entry_is_kept(void **state)
 {
 	static const struct hash_key key = {{1, 2, 3, 4}};
 	const struct neigh_config c = {4, 4, 4, 1000};
@@ -67,7 +67,7 @@ static void notes_are_void_and_nobody_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(notes_are_void_and_nobody_is_kept),
+		cmocka_unit_test(notes_are_void_and_no_entry_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

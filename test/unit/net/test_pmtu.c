@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void what_is_noted_is_found_for_ten_minutes(void **state)
+static void an_mtu_is_found_for_ten_minutes(void **state)
 {
 	const struct pmtu_flow a = host(1), b = host(2);
 
@@ -57,7 +57,7 @@ static void what_is_noted_is_found_for_ten_minutes(void **state)
 
 // RFC 8201 section 4: a report never raises a known value, and an equal one does not extend its
 // lifetime.
-static void it_is_only_lowered(void **state)
+static void an_mtu_only_falls(void **state)
 {
 	const struct pmtu_flow a = host(1);
 
@@ -71,7 +71,7 @@ static void it_is_only_lowered(void **state)
 }
 
 // Each part of a flow distinguishes it: knowledge about one path does not apply to another.
-static void every_flow_is_by_itself(void **state)
+static void flows_are_independent(void **state)
 {
 	const struct pmtu_flow a = {
 		.src = host(1).dst, .dst = host(2).dst, .src_port = 50000, .dst_port = 7000};
@@ -91,7 +91,7 @@ static void every_flow_is_by_itself(void **state)
 		assert_int_equal(pmtu_find(&table, &b[i], 1000), 1300 + i);
 }
 
-static void reports_are_judged_by_what_was_too_big(void **state)
+static void reports_are_judged_by_the_quoted_size(void **state)
 {
 	assert_int_equal(pmtu_reported(true, 1400, 1500), 1400);
 	assert_int_equal(pmtu_reported(true, 576, 1500), 576);
@@ -137,7 +137,7 @@ static void a_full_table_forgets_the_oldest(void **state)
 	assert_int_equal(pmtu_find(&table, &victim, 1000 + i), 1300);
 }
 
-static void a_table_of_nothing_knows_nothing(void **state)
+static void an_empty_table_finds_nothing(void **state)
 {
 	const struct hash_key key = {{1, 2, 3, 4}};
 	const struct pmtu_flow a = host(1);
@@ -154,12 +154,12 @@ static void a_table_of_nothing_knows_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_noted_is_found_for_ten_minutes),
-		TEST(it_is_only_lowered),
-		TEST(every_flow_is_by_itself),
-		TEST(reports_are_judged_by_what_was_too_big),
+		TEST(an_mtu_is_found_for_ten_minutes),
+		TEST(an_mtu_only_falls),
+		TEST(flows_are_independent),
+		TEST(reports_are_judged_by_the_quoted_size),
 		TEST(a_full_table_forgets_the_oldest),
-		TEST(a_table_of_nothing_knows_nothing),
+		TEST(an_empty_table_finds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

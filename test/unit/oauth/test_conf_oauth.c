@@ -221,7 +221,7 @@ static void keep(void *ctx, enum conf_weight weight, const char *line)
 	snprintf(all + strlen(all), 8192 - strlen(all), "%s\n", line);
 }
 
-static void what_is_dubious_is_told(void **state)
+static void doubtful_names_are_warnings(void **state)
 {
 	static char all[8192];
 	struct conf_report report = {.say = keep, .ctx = all};
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 		cmocka_unit_test(keys_take_no_restart),
 		cmocka_unit_test(a_reload_takes_keys_over),
-		cmocka_unit_test(what_is_dubious_is_told),
+		cmocka_unit_test(doubtful_names_are_warnings),
 	};
 
 	return cmocka_run_group_tests(tests, make, unmake);

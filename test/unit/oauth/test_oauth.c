@@ -98,7 +98,7 @@ static void a_challenge_names_the_server(void **state)
 }
 
 // RFC 7635: a client that sends a token without being asked gets 420, not an endless 401.
-static void a_token_that_nobody_has_asked_for(void **state)
+static void an_unrequested_token(void **state)
 {
 	struct fixture_client c = north(), ivan = fixture_client("198.51.100.8", 5000);
 
@@ -206,7 +206,7 @@ static void the_key_as_coturn_has_it(void **state)
 }
 
 // coturn does not cut a key of 32 bytes, and 16 bytes of it are not accepted.
-static void half_a_long_key_is_none(void **state)
+static void half_a_long_key_is_refused(void **state)
 {
 	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
 	struct fixture_client c = north();
@@ -640,11 +640,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_challenge_names_the_server),
-		TEST(a_token_that_nobody_has_asked_for),
+		TEST(an_unrequested_token),
 		TEST(a_token_where_it_does_not_belong),
 		TEST(every_kind_of_key),
 		TEST(the_key_as_coturn_has_it),
-		TEST(half_a_long_key_is_none),
+		TEST(half_a_long_key_is_refused),
 		TEST(a_long_kid),
 		TEST(a_token_bounds_lifetimes),
 		TEST(clocks_may_be_apart),

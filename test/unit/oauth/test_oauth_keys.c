@@ -105,7 +105,7 @@ static void another_secret_ends_nothing(void **state)
 	assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
 }
 
-static void a_dual_session_goes_whole(void **state)
+static void both_halves_of_a_dual_session_end(void **state)
 {
 	struct fixture_client c = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.1");
 
@@ -121,7 +121,7 @@ static void a_dual_session_goes_whole(void **state)
 }
 
 // A key of another realm is another key, whatever its name.
-static void a_kid_is_of_its_realm(void **state)
+static void a_kid_belongs_to_its_realm(void **state)
 {
 	static struct turn_oauth_key realm_key;
 	static struct turn_realm realms[1];
@@ -261,8 +261,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RELOAD(the_sessions_of_a_key_go_with_it),
 		RELOAD(another_secret_ends_nothing),
-		RELOAD(a_dual_session_goes_whole),
-		RELOAD(a_kid_is_of_its_realm),
+		RELOAD(both_halves_of_a_dual_session_end),
+		RELOAD(a_kid_belongs_to_its_realm),
 		RESTART(a_restart_brings_sessions_back),
 		RESTART(a_new_token_is_kept),
 		RESTART(a_restart_without_the_key_loses_its_sessions),

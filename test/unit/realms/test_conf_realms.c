@@ -163,7 +163,7 @@ static void mistakes_are_told_at_their_places(void **state)
 	CHECK(list);
 }
 
-static void realms_are_so_many_at_most(void **state)
+static void realms_are_limited(void **state)
 {
 	char *replacement = malloc(64 * (TURN_REALMS_MAX + 2)), *text;
 	size_t used = (size_t)sprintf(replacement, "realms:\n");
@@ -265,7 +265,7 @@ static void networks_of_realms_are_apart(void **state)
 }
 
 // A pool on a port with relay addresses of all realms is not apart, nor is a pool of all realms.
-static void other_networks_are_not(void **state)
+static void other_networks_may_overlap(void **state)
 {
 	struct conf *c = tenants("10.1.0.2", "10.1.0.5-10.1.0.6", "10.2.0.2-10.2.0.3");
 	struct conf *d =
@@ -294,7 +294,7 @@ static void keep(void *ctx, enum conf_weight weight, const char *line)
 	snprintf(all + strlen(all), 8192 - strlen(all), "%s\n", line);
 }
 
-static void what_is_dubious_is_told(void **state)
+static void doubtful_realms_are_warnings(void **state)
 {
 	static char all[8192];
 	struct conf_report report = {.say = keep, .ctx = all};
@@ -435,11 +435,11 @@ int main(void)
 		cmocka_unit_test(the_first_realm_may_be_empty),
 		cmocka_unit_test(listeners_name_realms),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
-		cmocka_unit_test(realms_are_so_many_at_most),
+		cmocka_unit_test(realms_are_limited),
 		cmocka_unit_test(pools_of_two_realms_may_overlap),
 		cmocka_unit_test(networks_of_realms_are_apart),
-		cmocka_unit_test(other_networks_are_not),
-		cmocka_unit_test(what_is_dubious_is_told),
+		cmocka_unit_test(other_networks_may_overlap),
+		cmocka_unit_test(doubtful_realms_are_warnings),
 		cmocka_unit_test(pools_of_realms_are_judged_apart),
 		cmocka_unit_test(a_realm_that_nobody_serves_is_told),
 		cmocka_unit_test(realms_take_no_restart),

@@ -38,7 +38,7 @@ static void same_origins_have_one_form(void **state)
 	}
 }
 
-static void other_texts_are_none(void **state)
+static void other_texts_are_no_origins(void **state)
 {
 	static const char *const cases[] = {"", "null", "app.example.org", "https:", "https:/",
 		"https://", "https:///path", "://a", "1http://a", "https://:443",
@@ -67,7 +67,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_origins_have_one_form),
-		cmocka_unit_test(other_texts_are_none),
+		cmocka_unit_test(other_texts_are_no_origins),
 		cmocka_unit_test(lengths_are_bounded),
 	};
 

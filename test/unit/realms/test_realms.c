@@ -144,7 +144,7 @@ static void a_password_is_good_in_its_realm_alone(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 3);
 }
 
-static void userhash_is_of_the_realm(void **state)
+static void userhash_depends_on_the_realm(void **state)
 {
 	struct fixture_client ivan = realms_ivan(REALM_B, "198.51.100.7");
 
@@ -193,7 +193,7 @@ static void a_stale_nonce_is_renewed_in_its_realm(void **state)
 }
 
 // A secret belongs to one realm, and a realm without secrets has no REST users.
-static void secrets_are_of_their_realm(void **state)
+static void secrets_belong_to_their_realm(void **state)
 {
 	static const char *const realms[] = {FIXTURE_REALM, REALM_A, REALM_B};
 	static const unsigned int codes[] = {401, 0, 401};
@@ -223,7 +223,7 @@ static unsigned int one_more(const char *realm)
 	return fixture_allocate(&f, &c, 0);
 }
 
-static void quotas_are_of_the_realm(void **state)
+static void quotas_belong_to_the_realm(void **state)
 {
 	config.limits.per_user = 2;
 	realms_config_of(&config, REALM_A)->per_user = 4;
@@ -245,7 +245,7 @@ static void quotas_are_of_the_realm(void **state)
 	assert_int_equal(turn_quota_total(f.quota), 7);
 }
 
-static void the_limit_of_all_is_of_all_realms(void **state)
+static void the_total_limit_counts_all_realms(void **state)
 {
 	config.limits.allocations = 3;
 	again();
@@ -257,7 +257,7 @@ static void the_limit_of_all_is_of_all_realms(void **state)
 	assert_int_equal(turn_quota_realm(f.quota, 1), 1); // refused ones do not count
 }
 
-static void what_ends_is_given_back(void **state)
+static void ended_allocations_free_the_quota(void **state)
 {
 	struct fixture_client ivan = realms_ivan(REALM_A, "198.51.100.7");
 
@@ -287,7 +287,7 @@ static bool may_be_peer(uint8_t realm, const char *peer)
 	return turn_tcp_may_be_peer(f.policy, realm, &e);
 }
 
-static void peer_rules_are_of_the_realm(void **state)
+static void peer_rules_belong_to_the_realm(void **state)
 {
 	struct prefix allow[1], deny[1];
 	struct fixture_client ivan = realms_ivan(FIXTURE_REALM, "198.51.100.7");
@@ -334,7 +334,7 @@ static struct addr seen_by(struct fixture_client *c)
 }
 
 // Two realms reach peers of equal addresses by their own pools.
-static void pools_are_of_the_realm(void **state)
+static void pools_belong_to_the_realm(void **state)
 {
 	struct addr first[1] = {fixture_endpoint("10.1.0.2", 0).addr};
 	struct addr second[1] = {fixture_endpoint("10.2.0.2", 0).addr};
@@ -366,7 +366,7 @@ static void pools_are_of_the_realm(void **state)
 
 // --- events and sums -----------------------------------------------------------------------------
 
-static void listings_know_realms_apart(void **state)
+static void listings_distinguish_realms(void **state)
 {
 	struct fixture_client a = realms_ivan(REALM_A, "198.51.100.8");
 	struct fixture_client b = realms_ivan(REALM_B, "198.51.100.9");
@@ -400,7 +400,7 @@ static struct turn_tally tally(uint8_t number)
 }
 
 // Sums are kept per realm, from the first spill to the end.
-static void sums_are_of_the_realm(void **state)
+static void sums_belong_to_the_realm(void **state)
 {
 	struct fixture_client ivan = realms_ivan(FIXTURE_REALM, "198.51.100.7");
 	struct fixture_client a = realms_ivan(REALM_A, "198.51.100.8");
@@ -463,7 +463,7 @@ static void strangers_leave_no_state(void **state)
 
 // --- policies ------------------------------------------------------------------------------------
 
-static void wrong_policies_are_not_made(void **state)
+static void wrong_policies_are_refused(void **state)
 {
 	static const uint8_t key[32];
 	struct turn_realm *a = realms_config_of(&config, REALM_A);
@@ -501,19 +501,19 @@ int main(void)
 		T(a_listener_bounds_realms),
 		T(an_unknown_realm_is_401),
 		T(a_password_is_good_in_its_realm_alone),
-		T(userhash_is_of_the_realm),
+		T(userhash_depends_on_the_realm),
 		T(a_session_stays_in_its_realm),
 		T(a_stale_nonce_is_renewed_in_its_realm),
-		T(secrets_are_of_their_realm),
-		T(quotas_are_of_the_realm),
-		T(the_limit_of_all_is_of_all_realms),
-		T(what_ends_is_given_back),
-		T(peer_rules_are_of_the_realm),
-		T(pools_are_of_the_realm),
-		T(listings_know_realms_apart),
-		T(sums_are_of_the_realm),
+		T(secrets_belong_to_their_realm),
+		T(quotas_belong_to_the_realm),
+		T(the_total_limit_counts_all_realms),
+		T(ended_allocations_free_the_quota),
+		T(peer_rules_belong_to_the_realm),
+		T(pools_belong_to_the_realm),
+		T(listings_distinguish_realms),
+		T(sums_belong_to_the_realm),
 		T(strangers_leave_no_state),
-		T(wrong_policies_are_not_made),
+		T(wrong_policies_are_refused),
 	};
 
 	return cmocka_run_group_tests_name("realms", tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void a_stranger_has_no_permission(void **state)
 }
 
 // A peer whose network is not apart may send to the relayed transport address that its client got.
-static void the_relay_address_is_everybodys_elsewhere(void **state)
+static void the_relay_address_serves_all_realms_elsewhere(void **state)
 {
 	fixture_close(&f);
 	open_with(1 << 2);
@@ -150,7 +150,7 @@ static void clients_of_two_realms_talk(void **state)
 }
 
 // With one realm there is no check: all pools belong to it.
-static void one_realm_takes_all(void **state)
+static void one_realm_has_all_pools(void **state)
 {
 	fixture_close(&f);
 	pools_make(0);
@@ -166,7 +166,7 @@ static void one_realm_takes_all(void **state)
 }
 
 // A reload that adds the first such pool, and one that removes the last.
-static void reloads_put_up_the_wall_and_take_it_down(void **state)
+static void reloads_start_and_stop_the_check(void **state)
 {
 	static const uint8_t key[32];
 	struct turn_config one = config;
@@ -191,10 +191,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_peer_comes_by_the_pool_of_its_realm),
 		T(a_stranger_has_no_permission),
-		T(the_relay_address_is_everybodys_elsewhere),
+		T(the_relay_address_serves_all_realms_elsewhere),
 		T(clients_of_two_realms_talk),
-		T(one_realm_takes_all),
-		T(reloads_put_up_the_wall_and_take_it_down),
+		T(one_realm_has_all_pools),
+		T(reloads_start_and_stop_the_check),
 	};
 
 	return cmocka_run_group_tests_name("realms_apart", tests, NULL, NULL);

@@ -56,7 +56,7 @@ static struct fixture_client allocated(const char *realm, uint16_t port)
 	return c;
 }
 
-static void who_breaks_nothing_stays(void **state)
+static void allocations_within_the_rules_stay(void **state)
 {
 	struct fixture_client ivan = allocated(FIXTURE_REALM, 1), a = allocated(REALM_A, 2);
 
@@ -67,7 +67,7 @@ static void who_breaks_nothing_stays(void **state)
 	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
 }
 
-static void the_users_of_a_realm_that_is_gone_end(void **state)
+static void users_of_a_removed_realm_end(void **state)
 {
 	struct fixture_client ivan = allocated(FIXTURE_REALM, 1), a = allocated(REALM_A, 2);
 	struct fixture_client b = allocated(REALM_B, 3);
@@ -86,7 +86,7 @@ static void the_users_of_a_realm_that_is_gone_end(void **state)
 	fixture_assert_challenge(&f);
 }
 
-static void the_last_one_takes_all_but_the_first(void **state)
+static void removing_all_other_realms_ends_their_users(void **state)
 {
 	struct fixture_client ivan = allocated(FIXTURE_REALM, 1);
 
@@ -100,7 +100,7 @@ static void the_last_one_takes_all_but_the_first(void **state)
 }
 
 // Users with equal names in other realms are different users.
-static void a_user_is_gone_from_his_realm_alone(void **state)
+static void a_user_is_removed_from_one_realm_only(void **state)
 {
 	allocated(FIXTURE_REALM, 1);
 	allocated(REALM_A, 2);
@@ -277,10 +277,10 @@ static void sums_outlast_a_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(who_breaks_nothing_stays),
-		T(the_users_of_a_realm_that_is_gone_end),
-		T(the_last_one_takes_all_but_the_first),
-		T(a_user_is_gone_from_his_realm_alone),
+		T(allocations_within_the_rules_stay),
+		T(users_of_a_removed_realm_end),
+		T(removing_all_other_realms_ends_their_users),
+		T(a_user_is_removed_from_one_realm_only),
 		T(a_realm_without_secrets_ends_its_rest_users),
 		T(a_realm_that_denies_a_peer_ends_its_own),
 		T(a_listener_that_serves_fewer_ends_the_others),

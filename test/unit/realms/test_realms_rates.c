@@ -84,7 +84,7 @@ static uint64_t lost(uint8_t realm, enum turn_loss loss)
 }
 
 // Three seconds: the users of one realm send ten times its rate, those of others exactly theirs.
-static void the_rate_is_of_each_realm(void **state)
+static void each_realm_has_its_rate(void **state)
 {
 	struct fixture_client ivan, one, second, b;
 	unsigned int passed = 0;
@@ -152,7 +152,7 @@ static void users_of_one_name_have_their_own(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(the_rate_is_of_each_realm),
+		TEST(each_realm_has_its_rate),
 		TEST(the_rate_stays_with_the_realm),
 		TEST(users_of_one_name_have_their_own),
 	};

@@ -43,7 +43,7 @@ static void swap(void)
 	config.realms = swapped;
 }
 
-static void realms_stay_what_they_are(void **state)
+static void realms_survive_a_restart(void **state)
 {
 	struct fixture_client tenant = realms_ivan(REALM_B, "198.51.100.8");
 
@@ -64,7 +64,7 @@ static void realms_stay_what_they_are(void **state)
 	assert_int_equal(fixture_refresh(f(&a), &a, 600), 0);
 }
 
-static void a_rest_user_comes_back_into_his_realm(void **state)
+static void a_rest_user_returns_to_the_realm(void **state)
 {
 	struct fixture_client olaf = realms_ivan(REALM_A, "198.51.100.10");
 	char password[STUN_REST_PASSWORD_SIZE];
@@ -83,7 +83,7 @@ static void a_rest_user_comes_back_into_his_realm(void **state)
 
 // The first realm is renamed, and another realm gets its old name: the realm's number decides on
 // the owner of the allocation, not only the key.
-static void a_rest_user_stays_with_his_allocation(void **state)
+static void a_rest_user_keeps_the_realm_of_the_allocation(void **state)
 {
 	static char *secrets[] = {(char *)"first-secret"};
 	struct fixture_client olaf = realms_ivan(FIXTURE_REALM, "198.51.100.10");
@@ -106,7 +106,7 @@ static void a_rest_user_stays_with_his_allocation(void **state)
 	config.realms[0] = before;
 }
 
-static void a_realm_that_is_gone_loses_its_own(void **state)
+static void a_removed_realm_loses_its_allocations(void **state)
 {
 	config.nb_realms = 1;
 	restart_again(&r, &config, 1000);
@@ -157,10 +157,10 @@ static void a_reservation_counts_for_its_realm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(realms_stay_what_they_are),
-		T(a_rest_user_comes_back_into_his_realm),
-		T(a_rest_user_stays_with_his_allocation),
-		T(a_realm_that_is_gone_loses_its_own),
+		T(realms_survive_a_restart),
+		T(a_rest_user_returns_to_the_realm),
+		T(a_rest_user_keeps_the_realm_of_the_allocation),
+		T(a_removed_realm_loses_its_allocations),
 		T(quotas_and_listeners_of_a_realm_hold),
 		T(a_reservation_counts_for_its_realm),
 	};

@@ -78,7 +78,7 @@ static void an_allocation_is_told_from_beginning_to_end(void **state)
 }
 
 // The address as the client sees it, not the inside one.
-static void relay_is_as_the_client_was_told(void **state)
+static void events_have_the_external_relay_address(void **state)
 {
 	struct turn_config c = fixture_config();
 	struct turn_local local[2];
@@ -96,7 +96,7 @@ static void relay_is_as_the_client_was_told(void **state)
 	ivan = fixture_open_ivan(&f);
 }
 
-static void each_way_to_end_is_told(void **state)
+static void every_kind_of_end_is_reported(void **state)
 {
 	struct fixture_client again = ivan;
 	uint32_t left_ms;
@@ -254,7 +254,7 @@ static void guesses_of_one_transaction_are_attempts(void **state)
 }
 
 // Steps that every client goes through, and an expired nonce: counted, without an event.
-static void what_is_usual_is_no_event(void **state)
+static void usual_refusals_are_no_events(void **state)
 {
 	for (int i = 0; i < 10; i++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -340,14 +340,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(an_allocation_is_told_from_beginning_to_end),
-		T(relay_is_as_the_client_was_told),
-		T(each_way_to_end_is_told),
+		T(events_have_the_external_relay_address),
+		T(every_kind_of_end_is_reported),
 		T(refreshes_are_told_by_the_period),
 		T(the_end_says_how_much_was_relayed),
 		T(names_are_those_of_requests),
 		T(retransmissions_are_one_attempt),
 		T(guesses_of_one_transaction_are_attempts),
-		T(what_is_usual_is_no_event),
+		T(usual_refusals_are_no_events),
 		T(a_storm_is_folded),
 		T(nothing_is_lost_at_the_end),
 		T(counters_need_no_listener),

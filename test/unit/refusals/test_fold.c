@@ -269,7 +269,7 @@ static void an_attempt_is_known_for_forty_seconds(void **state)
 }
 
 // An endless repetition becomes a new attempt nevertheless: the time is that of the first.
-static void an_attempt_without_end_counts_anew(void **state)
+static void an_endless_attempt_counts_again(void **state)
 {
 	for (uint64_t after_ms = 0; after_ms <= 600000; after_ms += 60000) {
 		assert_false(refusals_again(refusals, 7, true, now_ms + after_ms));
@@ -316,7 +316,7 @@ int main(void)
 		T(the_rest_has_no_address),
 		T(proved_sources_push_out_the_oldest),
 		T(an_attempt_is_known_for_forty_seconds),
-		T(an_attempt_without_end_counts_anew),
+		T(an_endless_attempt_counts_again),
 	};
 
 	return cmocka_run_group_tests_name("fold", tests, NULL, NULL);

@@ -142,7 +142,7 @@ static void take_over(struct conf *a, struct conf *b, const char *text_a, const 
 	conf_free(again_b);
 }
 
-static void whatever_two_files_say(void **state)
+static void changes_of_random_files(void **state)
 {
 	unsigned int adopted = 0, refused = 0, cold_ones = 0;
 	char text[2][LEN];
@@ -180,7 +180,7 @@ static void whatever_two_files_say(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(whatever_two_files_say)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(changes_of_random_files)};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
 }

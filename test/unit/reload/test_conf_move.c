@@ -57,7 +57,7 @@ static void move(struct conf *c, const struct conf_learned *list, uint32_t nb)
 	conf_moved_free(m);
 }
 
-static void it_stands_wherever_the_old_one_stood(void **state)
+static void the_new_address_replaces_the_old_one_everywhere(void **state)
 {
 	const struct conf_learned l[] = {make_learned(0, 1, "2001:db8:2::8", "fe80::2"),
 		make_learned(0, 0, "10.7.0.7", "10.7.0.254")};
@@ -132,7 +132,7 @@ static void two_ports_may_change_places(void **state)
 	conf_free(c);
 }
 
-static void what_no_box_can_have_is_refused(void **state)
+static void impossible_addresses_are_refused(void **state)
 {
 	const struct {
 		struct conf_learned target;
@@ -161,11 +161,11 @@ static void what_no_box_can_have_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_stands_wherever_the_old_one_stood),
+		cmocka_unit_test(the_new_address_replaces_the_old_one_everywhere),
 		cmocka_unit_test(the_router_of_the_file_stays),
 		cmocka_unit_test(a_router_alone_may_be_another),
 		cmocka_unit_test(two_ports_may_change_places),
-		cmocka_unit_test(what_no_box_can_have_is_refused),
+		cmocka_unit_test(impossible_addresses_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

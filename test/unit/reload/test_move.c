@@ -75,7 +75,7 @@ static void client6(struct world_client *c, uint16_t port, const char *server)
 	c->server = world_endpoint(server, 3478);
 }
 
-static void only_what_is_there_ends(void **state)
+static void only_allocations_of_the_old_address_end(void **state)
 {
 	static const char *const given[] = {"fd99::77", "fd99::1", "fd99::78"};
 	const struct endpoint peer = world_endpoint("10.99.0.200", 7000);
@@ -111,7 +111,7 @@ static void only_what_is_there_ends(void **state)
 }
 
 // A process that stops in the middle frees everything.
-static void it_may_be_cut_short(void **state)
+static void a_move_may_be_interrupted(void **state)
 {
 	const struct conf_learned l = {
 		.index = V6, .addr = world_endpoint("fd99::77", 0).addr, .prefix_len = 64};
@@ -135,11 +135,11 @@ static void it_may_be_cut_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_CASE(only_what_is_there_ends, setups, 0),
-		WORLD_CASE(only_what_is_there_ends, setups, 1),
-		WORLD_CASE(only_what_is_there_ends, setups, 2),
-		WORLD_CASE(it_may_be_cut_short, setups, 0),
-		WORLD_CASE(it_may_be_cut_short, setups, 1),
+		WORLD_CASE(only_allocations_of_the_old_address_end, setups, 0),
+		WORLD_CASE(only_allocations_of_the_old_address_end, setups, 1),
+		WORLD_CASE(only_allocations_of_the_old_address_end, setups, 2),
+		WORLD_CASE(a_move_may_be_interrupted, setups, 0),
+		WORLD_CASE(a_move_may_be_interrupted, setups, 1),
 	};
 
 	world_eal();

@@ -84,7 +84,7 @@ static void nothing_is_lost(void **state)
 }
 
 // Every worker ends its allocations with a peer that is denied now, within a second of rounds.
-static void who_is_denied_ends(void **state)
+static void allocations_of_denied_peers_end(void **state)
 {
 	const struct endpoint good = world_endpoint("10.99.0.30", 7000);
 	const struct endpoint bad = world_endpoint("10.99.0.31", 7000);
@@ -128,7 +128,7 @@ static void reload_denying(const struct endpoint *peer, struct prefix *deny)
 // A stream thread asks about a peer (RFC 6062) that a worker may have allowed by the old rules or
 // by the new ones: it is denied only if both deny it. Once all workers have the new rules only
 // these apply.
-static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
+static void a_thread_allows_peers_of_old_and_new_rules(void **state)
 {
 	const struct endpoint was_denied = world_endpoint("10.99.0.30", 7000);
 	const struct endpoint is_denied = world_endpoint("10.99.0.31", 7000);
@@ -159,7 +159,7 @@ static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
 
 // A user above a lowered limit keeps exactly the new number of allocations, on whichever workers
 // they are.
-static void a_lower_quota_ends_so_many(void **state)
+static void a_lower_quota_ends_the_excess(void **state)
 {
 	struct world_client c[40];
 	struct turn_config t;
@@ -185,7 +185,7 @@ static void a_lower_quota_ends_so_many(void **state)
 }
 
 // A policy that cannot be made changes nothing; nor does a process that ends in the middle.
-static void what_does_not_end_does_no_harm(void **state)
+static void failed_and_unfinished_reloads_do_no_harm(void **state)
 {
 	struct turn_user twice[2];
 	struct world_client c;
@@ -214,7 +214,7 @@ static void what_does_not_end_does_no_harm(void **state)
 
 // Places of allocations on shared ports are allocated at the start, and a lower limit does not
 // reduce them.
-static void shared_ports_have_so_many_places(void **state)
+static void places_on_shared_ports_are_fixed_at_the_start(void **state)
 {
 	struct conf c;
 	char error[256] = "";
@@ -322,16 +322,16 @@ int main(void)
 		WORLD_CASE(nothing_is_lost, setups, 0),
 		WORLD_CASE(nothing_is_lost, setups, 1),
 		WORLD_CASE(nothing_is_lost, setups, 2),
-		WORLD_CASE(who_is_denied_ends, setups, 0),
-		WORLD_CASE(who_is_denied_ends, setups, 2),
-		WORLD_CASE(a_thread_denies_nobody_whom_a_worker_may_have_granted, setups, 0),
-		WORLD_CASE(a_thread_denies_nobody_whom_a_worker_may_have_granted, setups, 2),
-		WORLD_CASE(a_lower_quota_ends_so_many, setups, 0),
-		WORLD_CASE(a_lower_quota_ends_so_many, setups, 2),
+		WORLD_CASE(allocations_of_denied_peers_end, setups, 0),
+		WORLD_CASE(allocations_of_denied_peers_end, setups, 2),
+		WORLD_CASE(a_thread_allows_peers_of_old_and_new_rules, setups, 0),
+		WORLD_CASE(a_thread_allows_peers_of_old_and_new_rules, setups, 2),
+		WORLD_CASE(a_lower_quota_ends_the_excess, setups, 0),
+		WORLD_CASE(a_lower_quota_ends_the_excess, setups, 2),
 		cmocka_unit_test(a_full_worker_ends_a_crowd_in_time),
-		WORLD_CASE(what_does_not_end_does_no_harm, setups, 0),
-		WORLD_CASE(what_does_not_end_does_no_harm, setups, 2),
-		WORLD_CASE(shared_ports_have_so_many_places, setups, 3),
+		WORLD_CASE(failed_and_unfinished_reloads_do_no_harm, setups, 0),
+		WORLD_CASE(failed_and_unfinished_reloads_do_no_harm, setups, 2),
+		WORLD_CASE(places_on_shared_ports_are_fixed_at_the_start, setups, 3),
 	};
 
 	world_eal();

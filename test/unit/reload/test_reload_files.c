@@ -34,7 +34,7 @@ static int told_to_nobody(const struct stream_identities *all)
 	return WEXITSTATUS(status);
 }
 
-static void what_root_alone_reads_is_found(void **state)
+static void files_that_only_root_reads_are_found(void **state)
 {
 	struct stream_identities all = {
 		.list = {{.certificate = certificate, .key = key}}, .nb = 1};
@@ -61,7 +61,7 @@ static void what_root_alone_reads_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_root_alone_reads_is_found),
+		cmocka_unit_test(files_that_only_root_reads_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_open, conf_dir_close);

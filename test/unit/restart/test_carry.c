@@ -146,7 +146,7 @@ static void the_nic_spreads_as_before(void **state)
 }
 
 // The computed home of a client is the worker that gets its packets.
-static void the_home_is_that_of_packets(void **state)
+static void the_home_is_the_worker_that_gets_the_packets(void **state)
 {
 	const struct change *s = *state;
 	const char *const hosts[] = {"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
@@ -171,7 +171,7 @@ static void the_home_is_that_of_packets(void **state)
 	world_close(&world);
 }
 
-static void an_end_may_be_for_good(void **state)
+static void an_end_may_discard_the_state(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
 	const struct change *s = *state;
@@ -296,9 +296,9 @@ int main(void)
 		CASE(calls_go_on, 1),
 		CASE(calls_go_on, 2),
 		CASE(calls_go_on, 3),
-		CASE(the_home_is_that_of_packets, 1),
+		CASE(the_home_is_the_worker_that_gets_the_packets, 1),
 		CASE(the_nic_spreads_as_before, 2),
-		CASE(an_end_may_be_for_good, 0),
+		CASE(an_end_may_discard_the_state, 0),
 		CASE(a_minute_is_a_life, 0),
 		CASE(three_deaths_are_enough, 0),
 	};

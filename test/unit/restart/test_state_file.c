@@ -129,7 +129,7 @@ static void death_at_the_start_leaves_the_old_one(void **state)
 	assert_false(is_there(".new"));
 }
 
-static void an_end_removes_what_it_shall(void **state)
+static void an_end_removes_its_file(void **state)
 {
 	struct state_file f;
 
@@ -147,7 +147,7 @@ static void an_end_removes_what_it_shall(void **state)
 }
 
 // For a process that has changed its user in the meantime.
-static void what_cannot_be_removed_is_emptied(void **state)
+static void files_that_cannot_be_removed_are_emptied(void **state)
 {
 	struct state_file f;
 	unsigned int secrets = 0;
@@ -210,7 +210,7 @@ static void put(mode_t mode, const char *text)
 	close(fd);
 }
 
-static void what_is_not_ours_is_refused(void **state)
+static void foreign_files_are_refused(void **state)
 {
 	char second_link[128];
 
@@ -257,7 +257,7 @@ static void assert_place(void)
 	close(f.dir);
 }
 
-static void a_place_that_is_none_is_refused(void **state)
+static void unusable_places_are_refused(void **state)
 {
 	char path[400];
 
@@ -380,10 +380,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_next_process_finds_it),
 		TEST(death_at_the_start_leaves_the_old_one),
-		TEST(an_end_removes_what_it_shall),
-		TEST(what_cannot_be_removed_is_emptied),
-		TEST(what_is_not_ours_is_refused),
-		TEST(a_place_that_is_none_is_refused),
+		TEST(an_end_removes_its_file),
+		TEST(files_that_cannot_be_removed_are_emptied),
+		TEST(foreign_files_are_refused),
+		TEST(unusable_places_are_refused),
 		TEST(memory_that_is_not_there_is_told),
 		TEST(deaths_are_counted_from_process_to_process),
 		TEST(two_processes_never_share_it),

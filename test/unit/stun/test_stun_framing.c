@@ -244,7 +244,7 @@ static void channel_data_is_padded(void **state)
 	assert_int_equal(stun_framing_pad(5), 3);
 }
 
-static void what_is_neither(void **state)
+static void other_first_bytes_are_refused(void **state)
 {
 	struct stun_framing f;
 
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(test_longest),
 		cmocka_unit_test(stun_tells_its_length),
 		cmocka_unit_test(channel_data_is_padded),
-		cmocka_unit_test(what_is_neither),
+		cmocka_unit_test(other_first_bytes_are_refused),
 		cmocka_unit_test(test_requests),
 	};
 

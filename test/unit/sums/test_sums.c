@@ -107,7 +107,7 @@ static void check_ended(void)
 // A relayed datagram that waited for a neighbour may be dropped after its allocation has ended. The
 // end has been reported by then, and the owner is no longer known: the loss is counted for no
 // allocation.
-static void what_comes_late_is_nobodys(void **state)
+static void late_losses_belong_to_no_allocation(void **state)
 {
 	struct sums_ahead none = {0};
 	struct turn_relayed r;
@@ -280,7 +280,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			nothing_is_missing_in_the_end, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(
-			what_comes_late_is_nobodys, setup, fixture_teardown),
+			late_losses_belong_to_no_allocation, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(spilled_and_taken_back, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			losses_are_counted_at_once, setup, fixture_teardown),

@@ -111,7 +111,7 @@ static void times_are_summed(void **state)
 	world_close(&world);
 }
 
-static void what_does_not_leave_is_not_timed(void **state)
+static void dropped_datagrams_are_not_timed(void **state)
 {
 	struct world_datagram d;
 	uint64_t before;
@@ -145,7 +145,7 @@ static void what_does_not_leave_is_not_timed(void **state)
 }
 
 // Datagrams that wait for a neighbour leave in a later round.
-static void what_is_held_is_not_timed(void **state)
+static void held_datagrams_are_not_timed(void **state)
 {
 	const struct endpoint far = world_endpoint("10.99.0.77", 7000);
 	const uint8_t tid[STUN_TID_LEN] = {7};
@@ -177,7 +177,7 @@ static void what_is_held_is_not_timed(void **state)
 
 // A datagram that another worker has to relay is not timed: timing begins where it is received, or
 // was handed over.
-static void what_is_handed_over_is_not_timed(void **state)
+static void handed_over_datagrams_are_not_timed(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
 	uint64_t before, handed;
@@ -243,9 +243,9 @@ int main(void)
 		cmocka_unit_test(one_of_each_thousand),
 		cmocka_unit_test(not_always_the_same),
 		cmocka_unit_test(times_are_summed),
-		cmocka_unit_test(what_does_not_leave_is_not_timed),
-		cmocka_unit_test(what_is_held_is_not_timed),
-		cmocka_unit_test(what_is_handed_over_is_not_timed),
+		cmocka_unit_test(dropped_datagrams_are_not_timed),
+		cmocka_unit_test(held_datagrams_are_not_timed),
+		cmocka_unit_test(handed_over_datagrams_are_not_timed),
 		cmocka_unit_test(a_chain_is_lost),
 		cmocka_unit_test(times_have_classes),
 	};

@@ -145,7 +145,7 @@ static void allocate_over_udp_is_refused(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_TCP_CLIENT], 1);
 }
 
-static void allocate_with_what_is_of_udp_is_refused(void **state)
+static void allocate_with_attributes_for_udp_is_refused(void **state)
 {
 	begin_allocate();
 	stun_put(&f.w, STUN_DONT_FRAGMENT, "", 0);
@@ -209,7 +209,7 @@ static void it_counts_in_quotas(void **state)
 	assert_int_equal(fixture_allocate(&f, &second, 4), 486); // a UDP allocation
 }
 
-static void without_the_key_there_is_none(void **state)
+static void without_the_key_allocate_is_refused(void **state)
 {
 	struct turn_config c = config();
 
@@ -561,11 +561,11 @@ int main(void)
 		TEST(allocate_orders_a_port_to_listen),
 		TEST(allocate_for_another_protocol_is_refused),
 		TEST(allocate_over_udp_is_refused),
-		TEST(allocate_with_what_is_of_udp_is_refused),
+		TEST(allocate_with_attributes_for_udp_is_refused),
 		TEST(every_allocation_has_a_port_of_its_own),
 		TEST(a_retransmission_gets_the_address_again),
 		TEST(it_counts_in_quotas),
-		TEST(without_the_key_there_is_none),
+		TEST(without_the_key_allocate_is_refused),
 		TEST(no_datagram_is_relayed),
 		TEST(time_passes),
 		TEST(a_port_that_was_not_opened_ends_it),

@@ -164,7 +164,7 @@ static void bytes_are_the_allocations(void **state)
 	assert_int_equal(fixture_stats(&f).sums.ended_bytes, MANY + 3u + 70010u);
 }
 
-static void what_comes_too_late_is_nobodys(void **state)
+static void late_bytes_belong_to_no_allocation(void **state)
 {
 	const struct turn_rates none = {0};
 	struct turn_tcp_way w;
@@ -267,7 +267,7 @@ static void an_allocation_keeps_to_its_rate(void **state)
 	assert_in_range(n, 1000 * KB, 1110 * KB);
 }
 
-static void a_user_has_one_rate_for_all_he_has(void **state)
+static void all_allocations_of_a_user_share_a_rate(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100};
 	struct turn_tcp_way w[2], its;
@@ -395,7 +395,7 @@ static void a_reload_between_taking_and_giving_back(void **state)
 	assert_in_range(relay_for(&w, 1000), 1000 * KB, 1110 * KB);
 }
 
-static void a_reload_holds_for_what_there_is(void **state)
+static void a_reload_changes_live_allocations(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100}, none = {0};
 	struct turn_tcp_way w;
@@ -419,16 +419,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_are_the_allocations),
-		TEST(what_comes_too_late_is_nobodys),
+		TEST(late_bytes_belong_to_no_allocation),
 		TEST(an_end_counts_to_the_byte),
 		TEST(an_allocation_keeps_to_its_rate),
-		TEST(a_user_has_one_rate_for_all_he_has),
+		TEST(all_allocations_of_a_user_share_a_rate),
 		TEST(a_rate_is_one_for_udp_and_tcp),
 		TEST(a_realm_has_one_rate_for_all_users),
 		TEST(accounts_balance),
 		TEST(a_low_rate_is_no_standstill),
 		TEST(a_reload_between_taking_and_giving_back),
-		TEST(a_reload_holds_for_what_there_is),
+		TEST(a_reload_changes_live_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void reopen(const struct turn_config *c)
 }
 
 // relay.default-family
-static void who_names_no_family_gets_the_default(void **state)
+static void without_a_family_the_default_is_given(void **state)
 {
 	struct turn_config c = fixture_config();
 
@@ -564,7 +564,7 @@ int main(void)
 		T(free_ports_are_told_by_family),
 		T(success_has_what_section_7_2_lists),
 		T(families),
-		T(who_names_no_family_gets_the_default),
+		T(without_a_family_the_default_is_given),
 		T(retransmission_gets_the_same_answer),
 		T(dont_fragment_is_understood),
 		T(tuple_in_use_is_437),

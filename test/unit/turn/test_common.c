@@ -189,7 +189,7 @@ static void ports_of_the_box_stay_the_box(void **state)
 
 // Only a rule for the address itself opens it, as with gateways, not one for a network that holds
 // it. A deny rule closes it.
-static void only_an_entry_of_its_own_opens_it(void **state)
+static void only_a_rule_for_the_address_itself_allows_it(void **state)
 {
 	struct prefix deny = addr_text_prefix(PUBLIC "/32");
 	struct turn_config c;
@@ -267,7 +267,7 @@ static void both_permissions_fit_or_none(void **state)
 }
 
 // A channel permits the address as CreatePermission does: with both permissions, or the bind fails.
-static void a_channel_has_both_permissions_or_is_none(void **state)
+static void a_channel_needs_both_permissions(void **state)
 {
 	const uint16_t ports[] = {10000, eve.relay.port};
 	struct turn_config c;
@@ -316,7 +316,7 @@ static void a_line_vouches_for_it(void **state)
 }
 
 // When the rule is removed, allocations with such a peer end: the peer is denied now.
-static void without_the_rule_its_users_end(void **state)
+static void removing_the_rule_ends_its_users(void **state)
 {
 	struct turn_config c = behind_one_address("203.0.113.0/24");
 	struct turn_policy *fresh;
@@ -342,13 +342,13 @@ int main(void)
 		T(a_channel_relays_to_the_wire_and_back),
 		T(data_names_the_external_address),
 		T(ports_of_the_box_stay_the_box),
-		T(only_an_entry_of_its_own_opens_it),
+		T(only_a_rule_for_the_address_itself_allows_it),
 		T(without_hairpin_only_others_are_peers),
 		T(behind_nat64_it_is_no_peer),
 		T(both_permissions_fit_or_none),
-		T(a_channel_has_both_permissions_or_is_none),
+		T(a_channel_needs_both_permissions),
 		T(a_line_vouches_for_it),
-		T(without_the_rule_its_users_end),
+		T(removing_the_rule_ends_its_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static unsigned int others_get_theirs(void)
 	}
 }
 
-static void a_greedy_user_takes_nobodys_channels(void **state)
+static void a_greedy_user_takes_no_channels_of_others(void **state)
 {
 	const struct turn_config c = config();
 	unsigned int got;
@@ -98,7 +98,7 @@ static void a_greedy_user_takes_nobodys_channels(void **state)
 	fixture_close(&f);
 }
 
-static void a_greedy_user_takes_nobodys_permissions(void **state)
+static void a_greedy_user_takes_no_permissions_of_others(void **state)
 {
 	const struct turn_config c = config();
 	unsigned int got;
@@ -227,8 +227,8 @@ static void a_peer_is_not_one_users_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_greedy_user_takes_nobodys_channels),
-		cmocka_unit_test(a_greedy_user_takes_nobodys_permissions),
+		cmocka_unit_test(a_greedy_user_takes_no_channels_of_others),
+		cmocka_unit_test(a_greedy_user_takes_no_permissions_of_others),
 		cmocka_unit_test(the_pool_is_used_to_the_last_one),
 		cmocka_unit_test(the_only_user_has_all),
 		cmocka_unit_test(shares_come_back),

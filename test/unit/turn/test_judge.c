@@ -54,7 +54,7 @@ static struct fixture_client rest_client(const char *addr)
 	return c;
 }
 
-static void who_breaks_nothing_stays(void **state)
+static void allocations_within_the_rules_stay(void **state)
 {
 	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
 	struct fixture_client olga = rest_client("198.51.100.9");
@@ -162,7 +162,7 @@ static void a_lower_quota_ends_by_choice(void **state)
 }
 
 // Nine /64 of one /48 have one allocation each, which is what each may have.
-static void a_lower_quota_is_of_a_network_too(void **state)
+static void a_lower_quota_counts_a_network_too(void **state)
 {
 	struct turn_config c = f.config;
 
@@ -292,7 +292,7 @@ static void all_past_a_quota_end_within_a_second(void **state)
 }
 
 // Unchanged rules cost nothing, and rules that no allocation violates cost little.
-static void what_is_the_same_is_not_judged(void **state)
+static void unchanged_rules_are_not_judged(void **state)
 {
 	struct turn_config c = f.config;
 	unsigned int ended;
@@ -314,17 +314,17 @@ static void what_is_the_same_is_not_judged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(who_breaks_nothing_stays),
+		T(allocations_within_the_rules_stay),
 		T(a_user_who_is_gone_ends),
 		T(without_secrets_rest_users_end),
 		T(a_peer_who_is_denied_ends),
 		T(a_lower_quota_ends_by_choice),
-		T(a_lower_quota_is_of_a_network_too),
+		T(a_lower_quota_counts_a_network_too),
 		T(a_call_does_bounded_work),
 		M(all_of_a_user_end_within_a_second),
 		M(all_of_a_peer_end_within_a_second),
 		M(all_past_a_quota_end_within_a_second),
-		M(what_is_the_same_is_not_judged),
+		M(unchanged_rules_are_not_judged),
 	};
 
 	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void open(void)
 	fixture_open(&f, &c, 1);
 }
 
-static void only_what_is_there_ends(void **state)
+static void only_allocations_of_the_address_end(void **state)
 {
 	struct fixture_client stays = fixture_client("198.51.100.7", 5000);
 	struct fixture_client by_relay = fixture_client("198.51.100.8", 5000);
@@ -166,7 +166,7 @@ static void a_call_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_is_there_ends),
+		cmocka_unit_test(only_allocations_of_the_address_end),
 		cmocka_unit_test(the_new_address_is_used),
 		cmocka_unit_test(realms_move_as_well),
 		cmocka_unit_test(a_call_is_bounded),

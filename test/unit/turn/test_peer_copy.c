@@ -185,7 +185,7 @@ static void again_when_the_channel_has_gone(void **state)
 
 // A channel that may not be in a line, because its peer is one of our own addresses, leaves the
 // line free; but not for a peer that has a channel, because its data must use that channel.
-static void not_of_a_peer_that_has_one(void **state)
+static void not_for_a_peer_with_a_channel(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
@@ -222,7 +222,7 @@ static void not_when_it_has_ended(void **state)
 }
 
 // A datagram too long for a Data indication: the length field would overflow.
-static void not_what_is_too_long(void **state)
+static void not_a_datagram_that_is_too_long(void **state)
 {
 	struct turn_view v = from_peer();
 
@@ -243,9 +243,9 @@ int main(void)
 		T(no_longer_than_the_allocation),
 		T(not_with_a_channel),
 		T(again_when_the_channel_has_gone),
-		T(not_of_a_peer_that_has_one),
+		T(not_for_a_peer_with_a_channel),
 		T(not_when_it_has_ended),
-		T(not_what_is_too_long),
+		T(not_a_datagram_that_is_too_long),
 	};
 
 	return cmocka_run_group_tests_name("peer_copy", tests, NULL, NULL);

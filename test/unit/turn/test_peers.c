@@ -306,7 +306,7 @@ static void channel_keeps_its_permission(void **state)
 	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
 }
 
-static void expired_channel_may_be_bound_anew(void **state)
+static void expired_channel_may_be_bound_again(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
@@ -665,7 +665,7 @@ int main(void)
 		T(channel_bind_refusals),
 		T(channel_numbers_of_rfc_5766),
 		T(channel_keeps_its_permission),
-		T(expired_channel_may_be_bound_anew),
+		T(expired_channel_may_be_bound_again),
 		T(every_channel_of_several_works),
 		T(hundreds_of_channels_are_told_apart),
 		T(channel_data_lengths),

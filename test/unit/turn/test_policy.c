@@ -261,7 +261,7 @@ static void test_p1_no_hairpin(void **state)
 }
 
 // V1: no allow rule opens an address that is never allowed.
-static void test_never_is_never(void **state)
+static void test_no_rule_opens_forbidden_addresses(void **state)
 {
 	struct prefix all[] = {addr_text_prefix("0.0.0.0/0"), addr_text_prefix("::/0"),
 		addr_text_prefix("127.0.0.1"), addr_text_prefix("::1"),
@@ -623,7 +623,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_p1),
 		cmocka_unit_test(test_p1_no_hairpin),
-		cmocka_unit_test(test_never_is_never),
+		cmocka_unit_test(test_no_rule_opens_forbidden_addresses),
 		cmocka_unit_test(test_encodings_property),
 		cmocka_unit_test(test_equal_length),
 		cmocka_unit_test(test_services),

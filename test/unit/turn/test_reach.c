@@ -75,7 +75,7 @@ static void subnets_and_routes_of_any_port_lead_to_peers(void **state)
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PEER_UNREACHABLE], 0);
 }
 
-static void what_is_denied_is_not_said_to_lack_a_route(void **state)
+static void denied_peers_are_not_said_to_lack_a_route(void **state)
 {
 	assert_int_equal(fixture_permit(&f, &ivan, "192.168.1.1"), 403);
 	assert_int_not_equal(f.answer.alen[STUN_ERROR_CODE], 4 + strlen("No Route To Peer"));
@@ -140,7 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_peer_without_a_route_is_refused_with_a_reason),
 		T(subnets_and_routes_of_any_port_lead_to_peers),
-		T(what_is_denied_is_not_said_to_lack_a_route),
+		T(denied_peers_are_not_said_to_lack_a_route),
 		T(own_relay_address_needs_no_route),
 		T(one_peer_of_many_without_a_route_refuses_all),
 		T(the_address_that_a_peer_sees_needs_the_route),

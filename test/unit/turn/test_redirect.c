@@ -172,7 +172,7 @@ static void assert_led(const struct fixture_client *c)
 
 // A client ends its allocation and asks for another one without a pause: both requests are handed
 // over before home hears of either.
-static void test_made_anew_at_once(void **state)
+static void test_allocated_again_at_once(void **state)
 {
 	struct fixture_client ivan = led();
 
@@ -191,7 +191,7 @@ static void test_made_anew_at_once(void **state)
 
 // An Allocate that is handed over in the last millisecond of an allocation and handled after it:
 // the old one has not been swept.
-static void test_made_anew_before_swept(void **state)
+static void test_allocated_again_before_swept(void **state)
 {
 	struct fixture_client ivan = led();
 
@@ -275,8 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_kept),
 		T(test_notes_in_order),
-		T(test_made_anew_at_once),
-		T(test_made_anew_before_swept),
+		T(test_allocated_again_at_once),
+		T(test_allocated_again_before_swept),
 		T(test_refreshed_at_last),
 		T(test_led_elsewhere),
 		T(test_home_again),

@@ -51,7 +51,7 @@ static void new_allocations_are_on_the_other(void **state)
 	fixture_close(&f);
 }
 
-static void with_none_left_it_is_508_and_counted(void **state)
+static void without_a_relay_address_allocate_is_508(void **state)
 {
 	struct fixture_client old = client(1), c = client(2);
 	struct turn_stats stats;
@@ -80,7 +80,7 @@ static void with_none_left_it_is_508_and_counted(void **state)
 	fixture_close(&f);
 }
 
-static void shared_ones_are_passed_over(void **state)
+static void lost_shared_addresses_are_skipped(void **state)
 {
 	struct fixture_client c[8];
 
@@ -104,8 +104,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_allocations_are_on_the_other),
-		cmocka_unit_test(with_none_left_it_is_508_and_counted),
-		cmocka_unit_test(shared_ones_are_passed_over),
+		cmocka_unit_test(without_a_relay_address_allocate_is_508),
+		cmocka_unit_test(lost_shared_addresses_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

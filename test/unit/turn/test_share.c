@@ -58,7 +58,7 @@ static void sure_ones_are_always_there(void **state)
 
 // One of the two hash places does not matter, neither the first nor the second. A collision in both
 // does, and an attacker cannot aim at it.
-static void who_meets_a_greedy_one_loses_nothing(void **state)
+static void one_common_hash_place_costs_nothing(void **state)
 {
 	const uint64_t greedy = 5 | 7 << 16;
 
@@ -182,7 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sure_ones_are_always_there),
-		cmocka_unit_test(who_meets_a_greedy_one_loses_nothing),
+		cmocka_unit_test(one_common_hash_place_costs_nothing),
 		cmocka_unit_test(many_allocations_are_one_user),
 		cmocka_unit_test(several_at_once),
 		cmocka_unit_test(given_back_in_a_round),

@@ -17,7 +17,7 @@ static int setup(void **state)
 
 // Failed verifications are counted apart from answers: a sender that spoofs a source uses up its
 // answers, but only the source itself, with a nonce of this server, can use up its verifications.
-static void forged_integrity_is_not_verified_for_ever(void **state)
+static void verifications_of_forged_requests_are_limited(void **state)
 {
 	struct turn_config c = fixture_config();
 	struct fixture_client forger, neighbour, late;
@@ -295,7 +295,7 @@ static void a_network_of_strangers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(forged_integrity_is_not_verified_for_ever),
+		T(verifications_of_forged_requests_are_limited),
 		T(guesses_are_bounded_without_allocation),
 		T(guesses_are_bounded_with_an_allocation),
 		T(nonce_of_another_length_438),

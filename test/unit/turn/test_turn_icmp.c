@@ -224,7 +224,7 @@ static bool tells(const struct fixture_client *c)
 }
 
 // RFC 8489 9.2.5: a client that knows it returns the PASSWORD-ALGORITHMS of the challenge.
-static void who_is_told_is_chosen(void **state)
+static void the_told_client_is_chosen(void **state)
 {
 	static const struct {
 		uint8_t tell; // enum turn_icmp_tell
@@ -251,7 +251,7 @@ static void who_is_told_is_chosen(void **state)
 }
 
 // The next user of a slot is another client: nothing is left of the knowledge about the last one.
-static void the_next_on_a_slot_is_judged_anew(void **state)
+static void the_next_client_of_a_slot_inherits_no_knowledge(void **state)
 {
 	struct turn_config c = fixture_config();
 	struct fixture_client after;
@@ -286,8 +286,8 @@ int main(void)
 		TEST(a_peer_of_a_pool_has_seen_the_pools_address),
 		TEST(on_a_shared_address_the_peer_tells),
 		TEST(each_allocation_has_its_own_budget),
-		TEST(who_is_told_is_chosen),
-		TEST(the_next_on_a_slot_is_judged_anew),
+		TEST(the_told_client_is_chosen),
+		TEST(the_next_client_of_a_slot_inherits_no_knowledge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

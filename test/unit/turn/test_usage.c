@@ -90,7 +90,7 @@ static void relay(unsigned int direction, uint16_t len)
 	}
 }
 
-static void exact_whichever_way(void **state)
+static void counts_are_exact_in_each_direction(void **state)
 {
 	static const uint16_t sizes[] = {0, 1, 1500, 2047, 65535};
 
@@ -154,7 +154,7 @@ static void losses_have_classes(void **state)
 }
 
 // A datagram lost after it was counted was not relayed, even if its count has overflowed meanwhile.
-static void taken_back(void **state)
+static void late_losses_are_subtracted(void **state)
 {
 	struct turn_relayed r = {.slot = 0, .bytes = 0};
 
@@ -176,7 +176,7 @@ static void taken_back(void **state)
 }
 
 // The next allocation of a slot begins at zero.
-static void begins_anew(void **state)
+static void the_next_allocation_begins_at_zero(void **state)
 {
 	const struct endpoint relay_addr = ivan.relay;
 
@@ -266,7 +266,7 @@ static void no_copy_survives_a_standstill(void **state)
 
 // A copy made at any time, including those whose low half is 0, is valid to the tick, and no
 // longer.
-static void any_time_is_good(void **state)
+static void copies_are_exact_at_any_time(void **state)
 {
 	open_for_a_day();
 	fixture_advance(&f, ROUND_MS - f.now_ms % ROUND_MS - 610 * 1000);
@@ -305,16 +305,20 @@ static void good_for_a_day(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(exact_whichever_way, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			counts_are_exact_in_each_direction, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(one_leg_leaves_the_other, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(losses_have_classes, setup, fixture_teardown),
-		cmocka_unit_test_setup_teardown(taken_back, setup, fixture_teardown),
-		cmocka_unit_test_setup_teardown(begins_anew, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			late_losses_are_subtracted, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			the_next_allocation_begins_at_zero, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(losses_stop, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_copy_comes_round, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			no_copy_survives_a_standstill, setup, fixture_teardown),
-		cmocka_unit_test_setup_teardown(any_time_is_good, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			copies_are_exact_at_any_time, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(good_for_a_day, setup, fixture_teardown),
 	};
 

@@ -159,7 +159,7 @@ static void take_super(struct softport *s, struct rte_mbuf *m)
 	}
 	n = cutter_cut(m, put_copy, s);
 	if (n > s->uso.segments || m->nb_segs > s->uso.bufs || m->pkt_len > s->uso.bytes) {
-		fprintf(stderr, "softport: super-frame past what was granted\n");
+		fprintf(stderr, "softport: super-frame exceeds the granted limits\n");
 		abort();
 	}
 	s->supers++;
