@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses, prefixes and ranges: parsing and formatting, classes, the encodings of IPv4 in IPv6,
 // and their order.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
 #include "addr.h"
 #include "addr_text.h"
 #include "bytes.h"
 #include "hash.h"
+#include "test.h"
 #include "test_rand.h"
 
 static void test_parse(void **state)

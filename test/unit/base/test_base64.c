@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Base64 against libcrypto's, for every kind of ending.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <openssl/evp.h>
 #include <string.h>
 
 #include "base64.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define LONGEST 64

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set of numbers that finds its nth member, against an array of flags and at its limits.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bitset.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct bitset make(uint32_t n)

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of a token bucket: `rate` tokens a second and at most `burst` of them, fractions are
 // kept, debt is paid first, and rate 0 means no limit.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bucket.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define SECOND (1000 * BUCKET_MS)

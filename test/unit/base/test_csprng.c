@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffered source of random bytes: no byte is handed out twice, and numbers below a bound are
 // unbiased.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "csprng.h"
+#include "test.h"
 #include "test_rand.h"
 
 // A source with distinguishable bytes: 1, 2, 3, ... never 0.

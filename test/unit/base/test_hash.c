@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keyed hash, with AES instructions if available, and without: the properties that callers rely
 // on.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "hash_portable.h"
 #include "table.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define IDS 200000

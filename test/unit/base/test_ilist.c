@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Index lists compared with arrays: two lists of the same elements, by two links.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "ilist.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define ELEMENTS 40

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates of a source: exact over any period, changed by a reload, and independent of other sources.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "limiter.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define BUCKETS 4096

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The device string of a packet port: valid ones, and the messages for invalid ones.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "devices/packet_spec.h"
+#include "test.h"
 
 static struct packet_spec parse(const char *device)
 {

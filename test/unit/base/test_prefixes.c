@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The longest of many matching prefixes, against a search of the whole list.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "clock.h"
 #include "prefixes.h"
+#include "test.h"
 
 #define MANY 1000000
 

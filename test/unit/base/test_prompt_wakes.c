@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the kernel schedules a thread before and after it asks for prompt wakes, as the kernel
 // reports it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -16,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "threads/prompt_wakes.h"
 
 struct outcome {

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port that leads to a destination.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "addr_text.h"
 #include "routes.h"
+#include "test.h"
 
 static struct route table[16];
 static uint32_t nb;

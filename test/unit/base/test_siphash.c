@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SipHash against its published vector, and against libcrypto's.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <openssl/evp.h>
 
 #include "siphash.h"
+#include "test.h"
 
 static void test_vector(void **state)
 {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash table: full buckets, equal hashes, and random inserts and removes against a plain array.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "table.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define CAPACITY 4096

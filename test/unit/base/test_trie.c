@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree of records ordered by hash: it finds its members and nothing else, on short paths, also
 // with equal hashes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "trie.h"
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The device string of a vtap: valid ones, and the messages for invalid ones.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "vtap_spec.h"
 
 static char error[160];

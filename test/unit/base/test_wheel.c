@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timer wheel against a list of times: no timer fires early or is lost, at any interval between
 // two calls, and no call takes long.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "wheel.h"
 

@@ -2,13 +2,6 @@
 // The frames that the benchmarks replay are valid frames of clients and peers: complete, with
 // correct checksums (computed here in a slow way), each flow once per period.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 
 #include "bytes.h"
@@ -17,6 +10,7 @@
 #include "replay_world.h"
 #include "slow_sum.h"
 #include "stun.h"
+#include "test.h"
 #include "test_rand.h"
 #include "visits.h"
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a capture recognizes in a frame, and what it may show without the payload. Frames come from
 // frames.h and from the figures of RFC 791, 792, 8200, 8489 and 8656.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "addr_text.h"
 #include "bytes.h"
 #include "capture/capture_look.h"
 #include "frames.h"
 #include "stun.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct capture_look look;

@@ -2,17 +2,12 @@
 // Records of any length come out as they went in, in order; a full ring reports that it is full.
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "capture/capture_ring.h"
+#include "test.h"
 
 #define SIZE 4096
 #define RECORDS 100000

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The configuration that valid files produce.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <glob.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -14,6 +9,7 @@
 #include "conf_file.h"
 #include "reading/value.h"
 #include "schema.h"
+#include "test.h"
 
 static struct conf *load(const char *path)
 {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ports[].bond: several devices as one port.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define DEVICE "    device: net_a\n"

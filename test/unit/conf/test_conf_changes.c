@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reported differences between two files.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "conf_changes.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define MAX 16
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values derived from the keys of a file: packet buffers, bursts, limits of networks.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "conf_file.h"
+#include "test.h"
 
 // Enough packet buffers for all rings and queues at once, and never fewer than the former default.
 static void buffers_follow_from_ports_and_workers(void **state)

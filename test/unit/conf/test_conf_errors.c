@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors in a file are refused with their position and key, without showing a secret, and no file
 // harms the reader. Errors of ports and addresses are in test_conf_port_errors.c.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "conf_file.h"
 #include "emulated.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exception ports in the file: their settings, and refused values.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 // Replaces the first port's " vlan: 0".
 #define AT "vlan: 0"

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ports[].addresses[] as a mapping: own addresses and their external addresses.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define WAN "[10.0.0.1/24, 'fd00::1/64']"

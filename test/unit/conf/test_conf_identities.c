@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Certificates and ALPN: of all listeners, and of one.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define FIRST "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Included files: which files, the effect of their keys, and the position of errors.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,6 +7,7 @@
 #include "conf_dir.h"
 #include "conf_file.h"
 #include "hash.h"
+#include "test.h"
 
 #define MIB (1u << 20)
 #define HUNTER_FILE "auth: {users: [{name: petr, password: hunter5hunter5hu}]}\n"

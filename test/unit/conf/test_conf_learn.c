@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses from the network: `dhcp`, `slaac`, and conf_resolve.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define WAN                                            \

@@ -4,11 +4,6 @@
 // device that is needed by a VLAN, an exception port or another port, nor a bond, nor a file that
 // is checked a second time once its addresses have been learned. This test combines all of these,
 // and takes every file of conf/ with each of its nodes removed or replaced.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +13,7 @@
 #include "reading/ctx.h"
 #include "reading/node.h"
 #include "reading/yaml.h"
+#include "test.h"
 
 #define TEXT_MAX 65536
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names, passwords and realms of a file are prepared as OpaqueString; secrets are bytes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define NFD "Zoe\u0308"

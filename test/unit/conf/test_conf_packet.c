@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports that share an interface with the kernel: their other settings.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Default limits of allocations, in total and per user, and the warning when one of several users
 // may have all.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 #define ALLOCATIONS "  allocations: 1000\n"
 #define SECRETS "  secrets: [hunter3]\n"

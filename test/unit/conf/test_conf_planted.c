@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every key that can hold a secret has one, and the file is damaged in every way at every place: no
 // message, error or warning, contains a piece of a secret.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "conf_file.h"
 #include "emulated.h"
+#include "test.h"
 
 #define PIECE 6 // characters of a secret that must not appear in a line
 

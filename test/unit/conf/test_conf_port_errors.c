@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors of ports and their devices, of addresses, listeners and gateways are refused, with their
 // position and key.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists of prefixes in separate files: their content, the position of errors, and comparison.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 #include "conf_changes.h"
 #include "conf_dir.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define MANY 1000000
 

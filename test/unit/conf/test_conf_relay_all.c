@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // relay.addresses: all
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 // Ports wan (10.0.0.1, fd00::1) and lan (10.1.0.1 to 10.1.0.9)

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules for the table of all keys.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "schema.h"
+#include "test.h"
 
 // A section is scanned up to the first key of another section.
 static void keys_of_a_section_stand_together(void **state)

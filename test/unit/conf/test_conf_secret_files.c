@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passwords and secrets from files: name resolution, and valid contents.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +8,7 @@
 #include "conf_dir.h"
 #include "conf_file.h"
 #include "hash.h"
+#include "test.h"
 
 #define CREDENTIALS "CREDENTIALS_DIRECTORY"
 #define FORM                                                                         \

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Time to read, check and compare a file as it grows. Times are CPU time of this thread, and bounds
 // are between n log n and n squared: other work on the machine changes neither.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "conf_changes.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define SMALL 2000
 #define TIMES 16 // factor between the file sizes

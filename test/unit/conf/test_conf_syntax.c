@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors of YAML and their messages. All errors of a file are reported at once.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 // libyaml's message, and the advice.
 static void test_syntax(void **state)

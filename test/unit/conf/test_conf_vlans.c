@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ports[].vlans: each entry becomes a port on the device of its port, and its errors are reported
 // at their position in the file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 // Replaces a line of port wan, which has 10.0.0.0/24 and fd00::/64, a gateway and the MTU 1500

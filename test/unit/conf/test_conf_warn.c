@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warnings about a file without errors: with their key and position, and only with a reason.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 // Two ports on the Internet, without anything to warn of.
 static const char clean[] = "eal:\n" // 1

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configuration files that other users may write, or may replace.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +7,7 @@
 
 #include "conf.h"
 #include "conf_dir.h"
+#include "test.h"
 
 #define OTHERS 65534 // a group of other users
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Driver profiles: those of the tree, errors and their positions, selection, and output.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +7,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "test.h"
 
 #define ICE "drivers: [net_ice]\ntested: not run\nsteering: t1\n"
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OpaqueString by the tables of RFC 8265 (4.3), the rules of RFC 5892 appendix A with allowed and
 // forbidden cases of each, and the two test vectors of RFC 8489 appendix B.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "reading/opaque.h"
+#include "test.h"
 
 static void becomes(const char *text, const char *wanted)
 {

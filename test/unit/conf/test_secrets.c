@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Locations of secrets in the memory of the process, from the reading of the file to the end: all
 // writable memory is searched for pieces of them. The search patterns are kept in another form.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "conf_file.h"
 #include "emulated.h"
 #include "secret.h"
+#include "test.h"
 #include "test_rand.h"
 #include "turn_policy.h"
 

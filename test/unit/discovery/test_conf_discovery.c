@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The section nat-discovery: its values, each error with its position, and a reload.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "conf_section.h"
+#include "test.h"
 
 #define FIRST "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
 #define UDP(addr, port) "  - {transport: udp, address: " addr ", port: " port "}\n"

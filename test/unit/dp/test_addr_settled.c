@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When an address of the network counts as settled, in simulated time.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "addr_text.h"
 #include "link/addr_settled.h"
+#include "test.h"
 
 #define TICK 100
 

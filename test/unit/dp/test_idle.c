@@ -2,14 +2,8 @@
 // When an adaptive worker polls and when it sleeps, on a simulated clock of nanoseconds: with any
 // traffic, no datagram waits longer than the longest sleep, and the CPU stays free where datagrams
 // are rare and where a sleep costs much CPU.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "idle.h"
+#include "test.h"
 
 #define US 1000 // clock units per microsecond
 #define ROUND (US / 2) // time of an empty round

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recognition of our addresses, against a plain list; listeners, relay indices, broadcast
 // addresses.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "addr_text.h"
 #include "conf.h"
 #include "link/local_addrs.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define MAX_ADDRESSES 400

@@ -2,17 +2,11 @@
 // rewrite_frame against a reference that builds the outgoing frame from scratch, with every
 // checksum computed in full: byte for byte equal for every pair of families, front, length and
 // padding.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bytes.h"
 #include "drop_of.h"
 #include "rewrite.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "test_rand.h"
 #include "worker.h"
 

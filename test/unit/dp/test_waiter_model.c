@@ -7,16 +7,12 @@
 // wake. No timeout ever wakes a thread here.
 // A model without one of the fences, or with two steps swapped, must lose a wake: otherwise the
 // test could not detect one.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #define KICKERS 2
 #define PUTS 2 // per kicker

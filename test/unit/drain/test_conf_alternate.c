@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The section alternate: its keys, their values, and each error with its position.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "conf_section.h"
+#include "test.h"
 
 static struct conf *load_section(const char *alternate)
 {

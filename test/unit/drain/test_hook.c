@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process that runs drain.on-change: the program's environment, reports of its exit, and its
 // restrictions.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +14,7 @@
 #include <unistd.h>
 
 #include "drain/helper.h"
+#include "test.h"
 
 #define WAIT_MS 20000
 #define PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

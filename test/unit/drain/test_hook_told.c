@@ -2,12 +2,6 @@
 // Reports to the program of drain.on-change when its process has no room for a while: in the end it
 // gets the last state, and a drain waits for that. News of its exit may be late, too; a drain waits
 // for it, but not forever.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +14,7 @@
 
 #include "conf_drain.h"
 #include "drain/hook.h"
+#include "test.h"
 
 static char dir[] = "/tmp/test_hook_XXXXXX";
 static char out[64]; // one line for each state that the program got

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The histogram of latencies: its buckets, quantiles, sums and differences, also while another
 // thread counts.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "measure/hist.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define VALUES 5000

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The JSON object of the load generator, read back by a strict parser of RFC 8259.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 #include "support/json_reader.h"
 #include "options/opts.h"
 #include "report/report.h"
+#include "test.h"
 
 #define HZ 2.5e9
 

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of the load generator: defaults, addresses, single options, the help.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 #include "options/help.h"
 #include "options/option.h"
 #include "support/loadgen_opts.h"
+#include "test.h"
 
 static void test_defaults(void **state)
 {

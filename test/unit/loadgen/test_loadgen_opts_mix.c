@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of the load generator: interactions between options.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/loadgen_opts.h"
+#include "test.h"
 
 static void test_roles(void **state)
 {

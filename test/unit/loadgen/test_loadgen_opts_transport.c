@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of clients over TCP, TLS and DTLS.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/loadgen_opts.h"
+#include "test.h"
 
 #define OVER(t) "--transport", t, "--server", "10.0.0.1", "--client-addr", "10.0.0.2"
 #define MEDIA(t) OVER(t), "--peer-addr", "10.0.1.2/24"

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pacer: how many packets are due at any time, over hours and changes of rate, and which are
 // skipped when it is late.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 
 #include "measure/pacer.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define HZ 2596000000ull // of a machine that runs the generator

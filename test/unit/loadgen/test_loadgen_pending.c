@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data that waits for a connection: all of it, in order, and never more than fits.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "client/pending.h"
+#include "test.h"
 
 static struct pending p;
 static uint8_t text[PENDING_MAX + 1];

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The load generator's text output: columns that are aligned and correct, reasons why a result is
 // not the server's, readable figures.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +11,7 @@
 #include "report/report_result.h"
 #include "report/report_search.h"
 #include "report/text.h"
+#include "test.h"
 
 static struct config c;
 static struct result r;

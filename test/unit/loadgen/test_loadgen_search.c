@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for a rate against a server that does not change: its result, its number of trials,
 // and the parameters that it refuses.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "support/search_server.h"
+#include "test.h"
 
 // Number of rates that plain bisection tries from the ends of the range.
 static double bisection(const struct search_params *p)

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for a rate against servers and generators that stall, drift and lose at random: how
 // often it finds the right rate.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #include "support/search_server.h"
+#include "test.h"
 
 #define RUNS 400 // searches against a noisy server; seeds are fixed, so shares can be asserted
 

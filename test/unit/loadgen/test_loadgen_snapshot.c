@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A result's statements about its own validity: from two snapshots, without running lanes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "lanes/lane.h"
 #include "lanes/sender.h"
 #include "lanes/snapshot.h"
 #include "measure/pacer.h"
+#include "test.h"
 
 // One lane, and the two snapshots of a result.
 struct snapshot_world {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stamp in every payload: it is read back as written, and damage of any kind is detected.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "bytes.h"
 #include "measure/crc32c.h"
 #include "net.h"
 #include "measure/stamp.h"
+#include "test.h"
 #include "test_rand.h"
 
 static uint8_t payload[STAMP_PAYLOAD_MAX + 64], broken[STAMP_PAYLOAD_MAX + 64];

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames of a lane of the load generator: datagrams that leave in them and datagrams that
 // find no room are counted one by one, and so are those received in super-frames.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <rte_eal.h>
 
 #include "coalesce.h"
 #include "lanes/gso.h"
 #include "softport.h"
+#include "test.h"
 
 #define PAYLOAD 200
 #define FLOWS 4

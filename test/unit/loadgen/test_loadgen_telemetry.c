@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The load generator's queries to a server's telemetry, against a socket that answers like DPDK;
 // and the plot, against a script that replaces the program that draws it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,6 +15,7 @@
 #include "options/opts.h"
 #include "report/plot.h"
 #include "report/telemetry.h"
+#include "test.h"
 
 #define VERSION "{\"version\":\"DPDK 22.11.11\",\"pid\":4711,\"max_output_len\":16384}"
 

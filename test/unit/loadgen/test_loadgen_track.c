@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequence numbers of a flow that have been seen: late ones, duplicates and jumps, against a plain
 // set.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "measure/track.h"
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The last attempts of users and addresses: look-up, and which attempts can displace others.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "attempts.h"
+#include "test.h"
 #include "turn_refusal.h"
 
 #define MAX 32

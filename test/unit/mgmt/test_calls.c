@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // System call filters: calls that a thread of each role may and may not make, tried in child
 // processes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -22,6 +17,7 @@
 #include <unistd.h>
 
 #include "confine/calls.h"
+#include "test.h"
 #include "threads/prompt_wakes.h"
 
 static struct calls calls;

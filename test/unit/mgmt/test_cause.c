@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The attempt that explains why a client cannot connect.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "explain/cause.h"
 #include "stream.h"
 #include "stun.h"
+#include "test.h"
 #include "turn_refusal.h"
 
 static struct attempt row(

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The workers' clock against the system's: a different rate is reported, and nothing else.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "watch/clock_rate.h"
 
 #define TICK_MS 100

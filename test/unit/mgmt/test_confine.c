@@ -2,11 +2,6 @@
 // Giving up privileges in a process with several threads: afterwards each thread can do what its
 // role needs, and no more. The processes are children of this one, because privileges cannot be
 // regained.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +19,7 @@
 #include "conf.h"
 #include "confine/confine.h"
 #include "fatal.h"
+#include "test.h"
 
 #define MAY_RENAME 1u
 #define MAY_SOCKET 2u

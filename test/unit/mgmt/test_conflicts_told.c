@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log has one line for each address and minute with address conflicts, within its limit.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "link/conflicts_told.h"
+#include "test.h"
 
 static struct addr address(uint32_t n)
 {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control socket connections when there is no room: clients that are closed and clients that are
 // kept. A process without descriptors sleeps, and accepts again when it has some.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +11,7 @@
 
 #include "clock.h"
 #include "socket/clients.h"
+#include "test.h"
 
 #define MAX 3 // connections
 #define DESCRIPTORS 64

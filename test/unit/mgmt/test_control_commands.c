@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers of the control socket to refused requests: a readable JSON line with the reason, whatever
 // bytes the request has.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "socket/commands.h"
+#include "test.h"
 
 static struct control control;
 static struct client client;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The control socket's memory of its clients' bytes, and queries over a million allocations: lines
 // in pieces of any size, bounds, the largest of many compared with a full sort, sums by user.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "socket/lines.h"
 #include "socket/ranking.h"
+#include "test.h"
 #include "test_rand.h"
 
 static void lines_come_out_however_they_came_in(void **state)

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The control socket as a file: its mode, the file of a dead process and of a live one, and foreign
 // files.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "conf.h"
 #include "socket/place.h"
+#include "test.h"
 
 static char folder[] = "/tmp/control-XXXXXX", path[64], lock[80], error[256];
 static struct conf conf;

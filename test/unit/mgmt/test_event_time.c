@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events get times of day in their order, whenever they are taken, and these follow the clock.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "records/event_time.h"
+#include "test.h"
 
 #define WALL_US UINT64_C(1795000000000700) // a millisecond began 700 us before
 #define CLOCK_US UINT64_C(5000000)

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Certificates that end while the server runs: a line a day, starting when a third of the validity
 // is left.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "dp.h"
 #include "log.h"
 #include "reload/expiry_told.h"
+#include "test.h"
 
 #define DAY 86400
 #define TICK_S 60 // between two ticks; the server's are shorter

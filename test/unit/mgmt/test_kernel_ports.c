@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports that the kernel uses for its own sockets, and changes of them while the server runs.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 
 #include "conf.h"
 #include "link/kernel_ports.h"
+#include "test.h"
 
 static char dir[] = "/tmp/test_kernel_ports_XXXXXX";
 static struct conf_port port = {.name = "wan", .device = "packet:e0"};

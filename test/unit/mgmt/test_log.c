@@ -2,13 +2,6 @@
 // The log: rate limit, detection of the journal on standard error, the report, and telemetry's form
 // of names and strings.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +10,7 @@
 #include "log.h"
 #include "report.h"
 #include "rows.h"
+#include "test.h"
 
 #define LINES 200
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The formats of a log line: text, JSON, the journal's datagram. Whatever bytes a stranger sends, a
 // line remains one line, an object one object, and a field one field.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +9,7 @@
 #include "records/records_line.h"
 #include "logging/log_form.h"
 #include "logging/log_journal.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct log_record record(const char *text)

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Destinations of lines: standard error and a stand-in for the journal's socket, writable, blocked
 // and closed; the level and the limit of each area.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +15,7 @@
 
 #include "log.h"
 #include "port.h"
+#include "test.h"
 
 static char dir[32], path[64];
 static int real_stderr, file; // file: standard error during a test

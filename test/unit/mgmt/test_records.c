@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session records: the fields of a line, and their fate when the disk fails. Lines are parsed by
 // jansson, as their consumers would do.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,6 +20,7 @@
 #include "addr_text.h"
 #include "clock.h"
 #include "records/records.h"
+#include "test.h"
 #include "turn_refusal.h"
 
 #define DEADLINE_MS 20000

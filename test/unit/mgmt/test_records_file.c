@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of records when another program has written to it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 #include <unistd.h>
 
 #include "records/records_file.h"
+#include "test.h"
 
 static char dir[] = "/tmp/records.XXXXXX";
 static char file[64];

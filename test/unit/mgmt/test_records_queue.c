@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The number of records that wait for a file, and the time they get at the end: an order or a
 // reload can end very many allocations at once.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +10,7 @@
 #include "clock.h"
 #include "conf.h"
 #include "records/records.h"
+#include "test.h"
 
 static sem_t entered, go_on;
 

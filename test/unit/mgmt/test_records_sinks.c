@@ -2,12 +2,6 @@
 // Records with a slow or blocked sink, and the file that a record belongs to. Slow daemons lose
 // nothing, blocked ones cost the other sinks nothing, and the file is reopened between the records
 // before the order and those after it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -25,6 +19,7 @@
 
 #include "clock.h"
 #include "records/records.h"
+#include "test.h"
 
 #define DEADLINE_MS 20000
 #define MANY 500 // more than the queue of a datagram socket holds

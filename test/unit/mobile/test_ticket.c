@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tickets tell their contents to the server that made them, and nothing to anybody else.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "mobile/ticket.h"
 #include "stun.h"
+#include "test.h"
 
 static struct stun_crypto *crypto;
 static struct ticket_keys keys;

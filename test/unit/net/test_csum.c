@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Internet checksum, computed and updated, against the examples of RFC 1071 and RFC 1624 and
 // against a slow implementation.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "bytes.h"
 #include "frames.h"
 #include "net.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "test_rand.h"
 
 // RFC 1071 section 3: the numerical example.

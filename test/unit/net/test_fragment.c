@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parsing and writing fragments, against frames of an independent implementation (ip_pieces.c), and
 // by the rules of RFC 791, RFC 1858, RFC 7112 and RFC 8200.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "fragment.h"
 #include "ip_pieces.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parsing and writing UDP frames: Ethernet, VLAN, both families, extension headers, lengths and
 // checksums; parsing a mutated frame never reads beyond its end.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +10,7 @@
 #include "bytes.h"
 #include "frames.h"
 #include "net.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Echo requests: which are answered, and the replies byte by byte with the correct checksum.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,6 +7,7 @@
 #include "frames.h"
 #include "net.h"
 #include "slow_sum.h"
+#include "test.h"
 
 static const struct net_rx rx = {.mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a}};
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ICMP errors about UDP datagrams, by the layouts of RFC 792, RFC 1191 section 4 and RFC 4443
 // section 3.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "frames.h"
 #include "icmp_error.h"
+#include "test.h"
 
 // Fragmentation needed, MTU 1400: quotes 10.99.0.1:50000 > 192.0.2.9:7000, 1000 bytes, including 8
 // bytes of UDP.

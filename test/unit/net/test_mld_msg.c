@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The maximum response delay of an MLD query (RFC 3810 section 5.1.3; RFC 2710 section 3.4), and
 // its group. test_mld has whole frames.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "bytes.h"
 #include "mld_msg.h"
+#include "test.h"
 
 static struct net_mld_query got;
 

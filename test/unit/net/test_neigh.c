@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The neighbour table: its states and timers (RFC 4861), who may change an entry, which packets are
 // held for an answer, and what happens when the table is full.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "neigh_hosts.h"
+#include "test.h"
 #include "test_rand.h"
 
 static void test_resolve(void **state)

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Targets that the workers have asked for: how many answers a request admits, for how long, and
 // from whom.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "neigh_hosts.h"
 #include "neigh_asked.h"
+#include "test.h"
 
 #define START UINT64_C(1000000)
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The neighbour table and claims to the address of a known neighbour: a new owner is found soon, a
 // living owner keeps the address, and a flood of claims causes no flood of requests.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "neigh_hosts.h"
+#include "test.h"
 
 // Ticks and uses an entry every 10 ms. The host has `mac` and answers requests to that MAC or to
 // all; NULL: no host answers. Returns the time when `mac` is in use, or the end.

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ARP and neighbour discovery on the wire: which messages are accepted and which are refused, and
 // how requests and answers are written (RFC 826, RFC 4861).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "frames.h"
 #include "net.h"
+#include "test.h"
 #include "test_rand.h"
 
 static const struct net_rx rx_a = {.mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a}};

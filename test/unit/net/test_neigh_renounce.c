@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When routes change, notes of neighbours become void, known MACs remain, and no entry is pinned.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr.h"
 #include "hash.h"
 #include "net.h"
+#include "test.h"
 
 #define PORT 3
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Remembered path MTUs (RFC 1191, RFC 8201).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "pmtu.h"
+#include "test.h"
 
 #define ENTRIES 1024
 

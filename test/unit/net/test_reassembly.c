@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reassembly of fragments, by RFC 791 section 3.2, RFC 815, RFC 8200 section 4.5 and RFC 5722, and
 // the effects of senders of useless fragments.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "reassembly.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

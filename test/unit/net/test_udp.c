@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that the inline check accepts are accepted by the full parser, too, apart from addresses.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "frames.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "test_rand.h"
 #include "udp.h"
 

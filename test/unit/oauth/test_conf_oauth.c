@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // auth.oauth and realms[].oauth of the file: their keys, and errors with their positions.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +7,7 @@
 #include "conf_changes.h"
 #include "conf_dir.h"
 #include "conf_file.h"
+#include "test.h"
 #include "token.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))

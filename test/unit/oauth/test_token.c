@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access tokens (RFC 7635), compared with tokens sealed by other code, and every possible error in
 // one.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <openssl/crypto.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "token.h"
 #include "token_seal.h"

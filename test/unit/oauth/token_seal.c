@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Seals access tokens.
-#include "token_seal.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
+#include <openssl/evp.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <openssl/evp.h>
+#include "test.h"
+#include "token_seal.h"
 
 #include "bytes.h"
 

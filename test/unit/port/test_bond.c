@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bonds over members whose far end is in this test: rings, on which the test plays the switch. Its
 // messages as an LACP partner follow IEEE 802.1AX, 6.4.2.3.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <time.h>
 
 #include <rte_bus_vdev.h>
@@ -19,6 +12,7 @@
 #include "clock.h"
 #include "dpdk_compat.h"
 #include "port.h"
+#include "test.h"
 
 #define MEMBERS 2
 #define RING 256

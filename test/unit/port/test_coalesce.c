@@ -2,13 +2,6 @@
 // Runs of datagrams in a burst: cut by cutter.c, the super-frames give back exactly the frames that
 // were put in, in the order of each flow; frames that differ in any header stay separate; limits
 // hold.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <rte_eal.h>
 
 #include "bytes.h"
@@ -17,6 +10,7 @@
 #include "port.h"
 #include "super/super.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define BURST PORT_COALESCE_MAX

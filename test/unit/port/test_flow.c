@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules as rte_flow items, as a driver would get them: the test replaces DPDK's two calls.
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <rte_errno.h>
 #include <rte_flow.h>
 
 #include "ethdev/flow.h"
+#include "test.h"
 
 static struct {
 	uint16_t port;

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses and routers of an interface, from a kernel that the test plays: it answers rtnetlink
 // dumps in any number of parts, and may be interrupted or run out of room.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -18,6 +12,7 @@
 #include <linux/rtnetlink.h>
 
 #include "kernel_watch.h"
+#include "test.h"
 
 #define PARTS 64
 #define PART_LEN 4096

@@ -2,12 +2,6 @@
 // Packet sockets on the loopback interface of the test's own network namespace: the kernel delivers
 // real datagrams of both families to them. No datagram comes twice, not even while the sockets are
 // being bound, and each comes to the socket that the port predicts.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -31,6 +25,7 @@
 #include "packet/packet_filter.h"
 #include "port.h"
 #include "steer/port_steer.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define SOCKETS 3

@@ -2,19 +2,13 @@
 // The programs that divide an interface between a packet port and the kernel, run by the kernel
 // itself on frames of the test (BPF_PROG_TEST_RUN).
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <linux/bpf.h>
 
 #include "addr.h"
 #include "bpf/bpf_sys.h"
@@ -23,6 +17,7 @@
 #include "packet/packet_filter.h"
 #include "packet/packet_moving.h"
 #include "port.h"
+#include "test.h"
 
 #define SOCKET_TAKES UINT32_MAX
 #define SOCKET_NOT 0

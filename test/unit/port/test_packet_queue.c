@@ -2,12 +2,6 @@
 // Queues of a packet port over system calls that the test answers: a frame that the kernel drops on
 // transmit costs no other frame, refused super-frames leave in pieces without loss, and leftovers
 // in a socket's queue are never mistaken for another frame.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +13,7 @@
 #include "packet/packet_tx.h"
 #include "port.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "vtap_world.h"
 
 #define HEADER sizeof(struct virtio_net_hdr)

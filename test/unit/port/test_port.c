@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/port on the software devices of every DPDK: opening, queues, RSS, errors, closing.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 
 #include <rte_eal.h>
@@ -16,6 +9,7 @@
 
 #include "ethdev/device.h"
 #include "port.h"
+#include "test.h"
 
 static struct rte_mempool *pool;
 static char error[256];

@@ -2,12 +2,6 @@
 // The program that chooses the queue of a frame, for a TAP and for a group of packet sockets, run
 // by the kernel on frames of the test. Expected results come from Microsoft's verification vectors
 // of RSS, and from DPDK's Toeplitz hash.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +15,7 @@
 #include "bytes.h"
 #include "net.h"
 #include "port.h"
+#include "test.h"
 #include "test_rand.h"
 #include "bpf/bpf_sys.h"
 #include "steer/steer_program.h"

@@ -2,13 +2,6 @@
 // Super-frames on an ethdev. No software device of DPDK takes them, so the test plays the driver's
 // two functions: which frames reach it, which it refuses, a ring without room.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <rte_eal.h>
 #include <rte_ip.h>
 
@@ -19,6 +12,7 @@
 #include "request.h"
 #include "slow_sum.h"
 #include "super/super.h"
+#include "test.h"
 
 #define SIZE 100
 #define SEEN 64

@@ -2,17 +2,12 @@
 // The replay port does what replay.h promises: which frames, in which order, how many, and where
 // transmitted frames end.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
 #include "frames.h"
 #include "replay.h"
 #include "replay_world.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define PATCHES 7

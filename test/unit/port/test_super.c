@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_super_cut against plain frames built from scratch: every family, protocol, tag, size and
 // split of the chain; then every inconsistency that a super-frame can have.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
 #include "super/super.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define ROOM 2048 // of a buffer, without headroom

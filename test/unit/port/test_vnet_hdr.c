@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Virtio-net headers to mbufs and back: every kind of frame, every flag, and headers that do not
 // fit their frames (VIRTIO 1.2 section 5.1.6).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "bytes.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "vnet_hdr.h"
 #include "vtap_world.h"
 

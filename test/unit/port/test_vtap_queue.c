@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queues of a vtap over a socket pair, which preserves frame boundaries like a TAP and can be made
 // to refuse long frames (EMSGSIZE) or to take no more for now (EAGAIN), which a TAP seldom does.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +9,7 @@
 
 #include "port.h"
 #include "slow_sum.h"
+#include "test.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_rx.h"
 #include "vtap/vtap_tx.h"

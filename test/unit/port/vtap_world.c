@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames made byte by byte, super-frames of them in chains of buffers, and EAL with a pool.
-#include "vtap_world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
+#include "vtap_world.h"
 
 #include <rte_eal.h>
 #include <rte_lcore.h>

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The section realms of the file: its keys, and errors with their positions.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +7,7 @@
 #include "conf_changes.h"
 #include "addr_text.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 // Replaces line 29

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Origins in the canonical form for comparison (RFC 6454 sections 4 and 6).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "turn_origin.h"
 
 static void same_origins_have_one_form(void **state)

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fold of refusals: one event at once, then one with the number of further ones; which entries
 // are displaced; and that no refusal is lost or reported twice.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "limits/refusals.h"
+#include "test.h"
 #include "turn_refusal.h"
 
 #define START_MS 1000000

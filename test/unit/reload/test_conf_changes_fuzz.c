@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random files, half of them damaged: equal files have no differences, differences are found in
 // both directions, and after a merge the running configuration equals the file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +9,7 @@
 #include "conf_changes.h"
 #include "conf_file.h"
 #include "hash.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define PAIRS 1500

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Merges a reloaded file into the running configuration, which adopts the changed keys and then
 // equals the file.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
 #include "conf.h"
 #include "conf_changes.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define WAN                                                                             \
 	"  - name: wan\n"                                                               \

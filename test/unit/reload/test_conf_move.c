@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Other addresses replace those from the network.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +7,7 @@
 #include "conf.h"
 #include "conf_changes.h"
 #include "conf_file.h"
+#include "test.h"
 
 #define GIVEN                                                                                \
 	"ports:\n"                                                                           \

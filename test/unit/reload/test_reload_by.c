@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source of a reload: each reload is reported with its own source, even if the next one is
 // requested meanwhile.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
-#include <pthread.h>
 
 #include "conf.h"
 #include "conf_file.h"
@@ -18,6 +12,7 @@
 #include "log.h"
 #include "reload.h"
 #include "reload/own_change.h"
+#include "test.h"
 
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static char told[8][160];

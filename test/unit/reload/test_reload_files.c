@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TLS files that a server which now runs as another user can no longer read.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +9,7 @@
 #include "conf_dir.h"
 #include "reload/files.h"
 #include "stream.h"
+#include "test.h"
 
 #define NOBODY 65534
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time of a reload of a large file, and of the management lcore's part: it may never be busy
 // for long. Times are CPU time of threads, which other work on the machine does not change.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +16,7 @@
 #include "reload/in_use.h"
 #include "reload/own_change.h"
 #include "stun.h"
+#include "test.h"
 #include "turn_policy.h"
 
 #ifdef __SANITIZE_ADDRESS__

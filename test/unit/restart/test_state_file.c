@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of the state area: creation, adoption and refusal, even if another user has put
 // something there.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +13,7 @@
 
 #include "state/state_deaths.h"
 #include "state/state_file.h"
+#include "test.h"
 
 #define SIZE 100000
 #define NOBODY 65534

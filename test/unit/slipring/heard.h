@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects the messages of --check, for its tests. Include it after cmocka.h.
+// Collects the messages of --check, for its tests.
 #pragma once
 
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf_file.h"
+#include "test.h"
 
 struct heard {
 	unsigned int nb[2];

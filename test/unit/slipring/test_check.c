@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conflicts between a configuration and a machine. The tests make up the parts of the machine.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -26,6 +20,7 @@
 #include "check_taken.h"
 #include "conf_file.h"
 #include "heard.h"
+#include "test.h"
 
 static char dir[] = "/tmp/check.XXXXXX";
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Our ports that the kernel may choose for its own sockets: the messages of --check, and that its
 // advice leaves the kernel enough ports.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <unistd.h>
 
 #include "check_range.h"
 #include "heard.h"
+#include "test.h"
 
 #define ON "'packet:slipring-none'" // a device for conf_good
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that the server may still read as another user: one child process checks all of them,
 // however many there are.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-// cmocka requires this order
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +11,7 @@
 
 #include "check_user.h"
 #include "conf.h"
+#include "test.h"
 
 #define FILES 500
 

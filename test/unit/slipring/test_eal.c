@@ -2,13 +2,6 @@
 // Arguments of EAL: lcores, devices, memory, and which setting overrides which. Nothing here starts
 // EAL.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +10,7 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "test.h"
 
 static const unsigned int four[] = {0, 1, 2, 3};
 static struct conf_port veth = {.name = "wan", .device = "net_af_packet0,iface=d0"};

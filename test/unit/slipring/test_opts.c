@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of the appliance.
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "opts.h"
+#include "test.h"
 
 #define PARSE(o, ...) parse(o, (char *[]){"slipring", ##__VA_ARGS__, NULL})
 

@@ -3,16 +3,11 @@
 // that owns it, and packets to a listener are left to RSS. Then checks the verdict on the rules'
 // effect, with a fake clock.
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "steering/flow_rules.h"
 #include "steering/flow_watch.h"
+#include "test.h"
 #include "turn_relay_map.h"
 
 #define ADDRESSES 6

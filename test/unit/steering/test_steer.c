@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The home of a client: the result of a NIC's RSS (by the verification suite of the RSS
 // specification), and of the keyed hash without such a NIC.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "datapath.h"
 #include "steering/steer.h"
+#include "test.h"
 #include "test_rand.h"
 
 static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25,

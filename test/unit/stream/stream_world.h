@@ -2,15 +2,10 @@
 // Fixture of stream threads: workers' rings, a certificate, a port.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 
+#include "test.h"
 #include "thread.h"
 
 #define STREAM_WORLD_ROOM 1400 // bytes for a message

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ciphers of DTLS records, checked with published vectors and with libcrypto. Compiled for each
 // of the two implementations (test_aead_evp.c).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <openssl/evp.h>
-
 #include "dtls/aead.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define LEN_MAX 1500

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A libcrypto cipher that fails, at each of its calls: no part of the message is sent, and the
 // session continues with unused numbers. Runs dtls_session.c over aead_evp.c, on any machine.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <openssl/evp.h>
+#include <string.h>
 
 #include "bytes.h"
 #include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
+#include "test.h"
 
 #define SEAL_CALLS 5 // nonce, AAD, text, end, tag
 

@@ -2,18 +2,13 @@
 // PROXY protocol headers, version 2, by sections 2 and 2.2 of HAProxy's proxy-protocol.txt: each
 // field with all valid and invalid values, cut at every byte. Every header is read from a block of
 // exactly its length, so that a sanitizer detects reads beyond it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "addr_text.h"
 #include "bytes.h"
 #include "proxy/proxy_header.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define ROOM 536

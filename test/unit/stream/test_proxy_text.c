@@ -2,18 +2,13 @@
 // PROXY protocol headers, version 1, by section 2.1 of HAProxy's proxy-protocol.txt. Each is read
 // like a connection: as many bytes as the reader says that the header has at least, from a block of
 // exactly that length.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "addr_text.h"
 #include "proxy/proxy_header.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define ROOM 52 // needed by version 2 only

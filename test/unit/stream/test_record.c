@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of DTLS sessions without a handshake: two sessions, each with the other's keys, are the
 // two ends. Expectations come from RFC 6347.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define RECORD_MAX 2048

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits of connections: in total, per source and per network.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "addr_text.h"
 #include "conn_limits.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define MAX 64

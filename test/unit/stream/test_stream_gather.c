@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages gathered in a chain for each connection: bytes are written once, in order, in writes
 // within the bounds.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "out/gather.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define CONNECTIONS 5

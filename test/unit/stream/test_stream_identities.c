@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The certificate and ALPN protocol that each listener presents, in handshakes of libssl with
 // itself. A session of one identity is not resumed at another.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +16,7 @@
 #include "identity/identities.h"
 #include "review.h"
 #include "stream.h"
+#include "test.h"
 
 #define FILES 3
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a stream thread naps between its rounds, which it does only with many messages in a nap; and
 // for how long, which depends on the measured cost of a nap.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "nap.h"
+#include "test.h"
 
 #define RATE 6 // messages per millisecond that suffice for naps of 300 us
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of a client that does not read: bounded, drops the oldest media first, and never a part
 // of a message.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "out/queue.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define LEN 100

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events of stream threads about refused clients: the first of a source and reason at once, the
 // others as a number. All are counted.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "addr_text.h"
+#include "test.h"
 #include "thread.h"
 
 static struct stream_refused got[4096];

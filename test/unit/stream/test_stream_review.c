@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults in the files of TLS are reported before the start: the file, the fault, and a remedy.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,6 +11,7 @@
 #include <openssl/rsa.h>
 
 #include "review.h"
+#include "test.h"
 
 #define NOW 1900000000 // 2030-03-17 17:46:40 UTC
 #define DAY 86400

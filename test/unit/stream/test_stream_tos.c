@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The DSCP of TCP connections over the kernel's loopback: the listener's, or the client's.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "addr.h"
 #include "emulated.h"
+#include "test.h"
 #include "tos.h"
 
 union address {

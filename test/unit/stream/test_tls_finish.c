@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // If an end can be reported to a client, plain or over TLS: a client that is connected, one that
 // has no room, one that has reset the connection.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,6 +10,7 @@
 
 #include "conn.h"
 #include "held_port.h"
+#include "test.h"
 #include "tls.h"
 
 #define DEADLINE_S 60

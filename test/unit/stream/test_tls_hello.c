@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The length fields in a client's handshake, in whole and cut records (RFC 8446 4, 5.1).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "bytes.h"
 #include "identity/tls_hello.h"
+#include "test.h"
 
 enum { CHANGE_CIPHER_SPEC = 20, ALERT = 21, HANDSHAKE = 22, APPLICATION_DATA = 23 };
 

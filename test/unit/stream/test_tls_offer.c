@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The offer of a TLS client, in words, and the reason why its handshake failed: libssl clients over
 // a pair of BIOs, and ClientHellos that no library makes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "conn.h"
 #include "identity/tls_offer.h"
+#include "test.h"
 
 #define NAME "turn.example"
 

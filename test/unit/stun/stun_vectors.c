@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes of the messages, and copies that make reads beyond the end visible.
-#include "stun_vectors.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "stun_vectors.h"
+#include "test.h"
 
 const uint8_t rfc5769_request[] = {0x00, 0x01, 0x00, 0x58, 0x21, 0x12, 0xa4, 0x42, 0xb7, 0xe7, 0xa7,
 	0x01, 0xbc, 0x34, 0xd6, 0x86, 0xfa, 0x87, 0xdf, 0xae, 0x80, 0x22, 0x00, 0x10, 0x53, 0x54,

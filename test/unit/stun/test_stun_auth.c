@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keys, integrity and fingerprint against published values and against libcrypto's one-shot calls.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 
 #include "stun.h"
 #include "stun_vectors.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct stun_crypto *crypto;

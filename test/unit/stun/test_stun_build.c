@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writer: published messages rebuilt byte for byte, every capacity, no byte left unset.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stun.h"
 #include "stun_usual.h"
 #include "stun_vectors.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct stun_crypto *crypto;

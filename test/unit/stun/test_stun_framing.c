@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Framing by RFC 8489 5 and RFC 8656 12.5: in whatever pieces a stream comes, the messages are the
 // same.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "framing.h"
 #include "stun.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define MESSAGES 24

@@ -2,18 +2,13 @@
 // Mutations of the published messages through every parser, each in an exact-size block at an odd
 // address. Meant for ASan and UBSan; the test also checks the bounds that the parser promises.
 // STUN_FUZZ_ROUNDS makes a run longer.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stun.h"
 #include "stun_vectors.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define ROUNDS 200000

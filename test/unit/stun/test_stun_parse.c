@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stun_parse and the decoders against messages written by hand from RFC 8489 and RFC 8656.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stun.h"
 #include "stun_vectors.h"
+#include "test.h"
 
 // --- messages built by hand, independently of the writer -----------------------------------------
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fast recognition of a Send indication against the parser: the parser reads every message that
 // it accepts in the same way, and it accepts the usual messages.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "addr_text.h"
 #include "send_indication.h"
 #include "stun.h"
+#include "test.h"
 #include "test_rand.h"
 
 static struct test_rand rnd;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses addresses, prefixes and endpoints, and compares an address with text.
 #include "addr_text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 struct addr addr_text(const char *text)
 {

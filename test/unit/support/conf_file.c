@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configurations as text: a good one, edits of it, a file in memory, and checks that bad ones are
 // refused.
-#include "conf_file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "conf_file.h"
+#include "test.h"
 
 #include "conf_changes.h"
 #include "hash.h"

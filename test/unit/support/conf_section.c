@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Edits of conf_good that add a section.
-#include "conf_section.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "conf_section.h"
+#include "test.h"
 
 // conf_good with the section; the caller frees it.
 static char *text_of(const char *name, const char *text)

@@ -2,16 +2,11 @@
 // A DTLS client of libssl for tests. Its wire is a pair of queues that the test may change.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <openssl/ssl.h>
 
 #include "dtls/dtls.h"
 #include "dtls/dtls_cookie.h"
+#include "test.h"
 
 #define WIRE_MAX 256
 #define DATAGRAM_MAX 2048

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Holds a free TCP port for a server that shares it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <sys/socket.h>
 
 #include "held_port.h"
+#include "test.h"
 
 int held_port(struct sockaddr_in *addr)
 {

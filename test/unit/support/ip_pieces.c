@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fragments as hosts make them, and reassembly as hosts do it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bytes.h"
 #include "ip_pieces.h"
 #include "slow_sum.h"
+#include "test.h"
 
 static size_t addrs_write(uint8_t *p, const struct ip_long *d)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts in a neighbour table, and their messages. Include it after cmocka's headers.
+// Hosts in a neighbour table, and their messages.
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "net.h"
+#include "test.h"
 
 #define PORT 3
 

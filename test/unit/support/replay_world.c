@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // EAL, a small pool and replay ports, for tests of the replay port and of the frames it replays.
 #include "replay_world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <rte_eal.h>
 #include <rte_lcore.h>

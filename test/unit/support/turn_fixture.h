@@ -12,14 +12,8 @@
 // 	plan = fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5);
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "csprng.h"
+#include "test.h"
 #include "test_rand.h"
 #include "turn.h"
 #include "turn_config.h"

@@ -3,16 +3,11 @@
 // worker, and clients and peers are kernel sockets.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <time.h>
 
 #include "stream.h"
+#include "test.h"
 
 #define ROOM 1400
 #define PATIENCE_MS 20000 // wait for a message until a test fails

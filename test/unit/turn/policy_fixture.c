@@ -2,13 +2,7 @@
 // Fixture of the tests of peer rules: a box, policies with the test's own crypto and boot key, and
 // their class of a peer's address.
 #include "policy_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "addr_text.h"
 #include "stun.h"

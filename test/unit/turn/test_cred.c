@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Verified signatures: configured users, REST credentials, USERHASH, bid-down (RFC 8489 9.2.4).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -15,6 +9,7 @@
 
 #include "auth/cred.h"
 #include "auth/policy.h"
+#include "test.h"
 
 #define REALM "turn.test"
 #define WALL 1700000000u

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates of relayed datagrams: the amount that passes in a second, the limit that the rest is
 // counted for, and that no other user loses anything. The test has its own clock.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "limits/accounts.h"
 #include "shard.h"
 #include "shard_rows.h"
+#include "test.h"
 #include "turn_fixture.h"
 #include "turn_meter.h"
 #include "turn_usage.h"

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers behind the operator's NAT64 are judged by their embedded IPv4 address.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "policy_fixture.h"
+#include "test.h"
 #include "test_rand.h"
 #include "auth/policy.h"
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stateless nonce: its form (RFC 8489 9.2, 18.1), the clients it is valid for, and its
 // lifetime.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "auth/nonce.h"
 #include "auth/policy.h"

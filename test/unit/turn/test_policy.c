@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Permitted peers: the lists of the configuration, addresses that are never allowed, and every way
 // to hide an address in another one. Also the users of a configuration, and its nonce key.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "addr_text.h"
 #include "policy_fixture.h"
+#include "test.h"
 #include "test_rand.h"
 #include "auth/denied.h"
 #include "auth/policy.h"

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The quota of allocations in total, per user and per source: against a model, and from many
 // threads at once.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
+#include "test.h"
 #include "test_rand.h"
 #include "limits/quota.h"
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relay map: every relayed transport address has one worker and one slot there, and workers
 // have equal shares.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "test.h"
 #include "test_rand.h"
 #include "relayed/relay_map.h"
 #include "turn_config.h"

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker's relay ports: taking and giving back, against a simple model; the quarantine before
 // they are reused, pairs, and the random choice.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayed/relay_map.h"
+#include "test.h"
 #include "test_rand.h"
 #include "relayed/relay_ports.h"
 #include "turn_config.h"

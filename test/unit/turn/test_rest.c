@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of time-limited users, as applications write them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-// the order is cmocka's
-#include <cmocka.h>
 #include <string.h>
 
+#include "test.h"
 #include "turn_rest.h"
 
 static void test_names(void **state)

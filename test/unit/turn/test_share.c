@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shares of a pool, as pure arithmetic: guaranteed shares stay available, whatever others hold.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "limits/share.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define SLOTS 64

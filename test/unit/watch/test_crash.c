@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Crashes of child processes: the report of each signal, the exit status of the process, and faults
 // in the report itself.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +15,7 @@
 #include "crash/crash.h"
 #include "crash/crash_out.h"
 #include "crash/crash_stack.h"
+#include "test.h"
 
 static char report[CRASH_REPORT_MAX + 4096];
 

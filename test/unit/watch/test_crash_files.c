@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files of crash reports: one is kept open, reports in it are kept, the oldest is removed, and
 // only reports can be read.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +11,7 @@
 
 #include "conf_watch.h"
 #include "crash/crash_files.h"
+#include "test.h"
 
 static char directory[] = "/tmp/slipring-crash-XXXXXX";
 static struct crash_files files;

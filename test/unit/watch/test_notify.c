@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notifications to systemd, on the test's socket: paths, abstract names, and which process the
 // watchdog's time is meant for (sd_notify(3), sd_watchdog_enabled(3)).
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +9,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "test.h"
 #include "watch/notify.h"
 #include "watch/watch_start.h"
 

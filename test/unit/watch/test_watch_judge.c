@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Judging whether a thread hangs: from its own CPU time and the watchdog's, never from time in
 // which either could not run.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "watch/watch_judge.h"
 
 #define MS UINT64_C(1000000)

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Observation of real threads: one that spins, one that waits, and one that registers itself; their
 // answers to the signal, and their stacks.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +9,7 @@
 
 #include "crash/crash_stack.h"
 #include "fatal.h"
+#include "test.h"
 #include "watch/watched.h"
 
 static struct watched by_others, by_itself, asleep;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A strict parser of JSON by recursive descent, and the value at a path.
-#include "json_reader.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "json_reader.h"
+#include "test.h"
 
 struct json_reader {
 	const char *cursor;

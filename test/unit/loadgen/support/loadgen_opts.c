@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading command lines of the load generator in tests.
-#include "loadgen_opts.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
+
+#include "loadgen_opts.h"
+#include "test.h"
 
 struct config read_config;
 char read_error[OPTS_ERROR_LEN];

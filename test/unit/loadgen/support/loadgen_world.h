@@ -5,14 +5,8 @@
 // world_open(&w, &config, 1, 1); world_start(&w, 0); world_challenge(&w, 401); world_accept(&w);
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "client/clients.h"
+#include "test.h"
 #include "test_rand.h"
 
 #define WORLD_NOW_MS 1000000 // that of turn_fixture.h

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated server, its result of a trial, and a search run against it.
-#include "search_server.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
+
+#include "search_server.h"
+#include "test.h"
 
 const struct search_params ndr = {.lo = 1000, .hi = 1e7, .resolution = 0.01, .repeats = 3};
 const struct search_params pdr = {

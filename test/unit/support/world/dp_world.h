@@ -11,19 +11,13 @@
 // fd99::100 on, are the relay addresses instead of the listeners'.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "addr.h"
 #include "conf.h"
 #include "dp.h"
 #include "ip_pieces.h"
 #include "softport.h"
 #include "stun.h"
+#include "test.h"
 #include "test_rand.h"
 #include "turn.h"
 
