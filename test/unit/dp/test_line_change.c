@@ -119,6 +119,10 @@ static void test_neighbour(void **state)
 	assert_int_not_equal(o.len, 0);
 	assert_true(to_peer().by_line); // PROBE
 	world_round(&world); // sends the request
+	peer_answers(moved); // only the known owner was asked
+	assert_memory_not_equal(to_peer().frame, moved, 6);
+	for (unsigned int n = 0; n < 400; n++) // the owner stays silent, then all hosts are asked
+		world_round(&world);
 	peer_answers(moved);
 	o = to_peer();
 	assert_true(o.by_line);
