@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long an idle worker polls and sleeps (idle.h): averages of the gap between two datagrams and
-// of the cost of a sleep.
+// Chooses the state of a worker after each round (idle.h), by averages of the gap between two
+// datagrams and of the cost of a sleep. The first row that applies decides:
+//
+//	after a round                                        state  ends
+//	--------------------------------------------------   -----  ------------------------------
+//	it found work, or the worker is `never` to rest      POLL   at once
+//	gap and silence are shorter than `spin`, unless      POLL   at once
+//	    the next row applies and prefers_doze()
+//	messages of streams are frequent; ports can wake     DOZE   stream thread, doze_length()
+//	    the worker; not `saving`
+//	ports cannot wake the worker                         SLEEP  sleep_length(): about one gap
+//	one sleep gathers many datagrams; the last one       SLEEP  gather_length()
+//	    came less than that sleep ago
+//	otherwise                                            WAIT   port, kick, timer (due.h)
+//
+// Every state ends in a round. Before DOZE and WAIT the worker shows its state to other threads and
+// makes one more round, so that no wake is lost (workers/waiter.h). Where a WAIT is impossible,
+// because a port cannot wake the worker or has woken it in vain, the worker sleeps instead.
 #include "idle.h"
 
 #define GAP_SHARE 8 // the last gap has one part in this number of the average
@@ -14,7 +30,7 @@
 // Polling spares a datagram the wait for the end of a sleep, at the price of CPU time. Where
 // sleeping is costly the CPU is mostly shared, and a longer sleep spreads its cost over more
 // datagrams. So there the worker polls only through gaps that are shorter in proportion.
-static void weigh_costs(struct idle *i)
+static void update_lengths(struct idle *i)
 {
 	const uint64_t cost_ns = i->cost.ns > CHEAP_NS ? i->cost.ns : CHEAP_NS;
 	const uint64_t worth = WORTH * cost_ns * i->per_us / 1000;
@@ -43,7 +59,7 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 		.threaded = now,
 		.cost.ns = CHEAP_NS};
 
-	weigh_costs(&i);
+	update_lengths(&i);
 	return i;
 }
 
@@ -59,7 +75,7 @@ static void update_average(uint64_t *average, uint64_t elapsed, uint64_t datagra
 	*average = (*average * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
 }
 
-void idle_streamed(struct idle *i, uint64_t now, uint64_t messages, bool threads)
+void idle_count_messages(struct idle *i, uint64_t now, uint64_t messages, bool threads)
 {
 	update_average(&i->stream_gap, now - i->streamed, messages, GAP_MAX * i->doze);
 	i->streamed = now;
@@ -67,7 +83,7 @@ void idle_streamed(struct idle *i, uint64_t now, uint64_t messages, bool threads
 		i->threaded = now;
 }
 
-uint64_t idle_sleep(const struct idle *i)
+uint64_t idle_sleep_length(const struct idle *i)
 {
 	const uint64_t sleep = i->gap < i->sleep_max ? i->gap : i->sleep_max;
 
@@ -79,7 +95,7 @@ uint64_t idle_sleep(const struct idle *i)
 // Length of a doze, or 0 for no doze. A stream thread, if one is active, ends the doze. The
 // worker's own timer is then only a late fallback, because the first timer of a CPU is expensive
 // and more are not.
-static uint64_t doze_cycles(const struct idle *i, uint64_t now)
+static uint64_t doze_length(const struct idle *i, uint64_t now)
 {
 	const bool threaded = now - i->threaded < THREADED * i->doze;
 	uint64_t worth = threaded ? i->doze : i->alone;
@@ -91,17 +107,16 @@ static uint64_t doze_cycles(const struct idle *i, uint64_t now)
 	return now - i->streamed < worth ? worth : 0;
 }
 
-// Sleeps only if enough datagrams will come in a sleep. A worker that has found nothing for the
-// length of a sleep waits.
-static uint64_t gather_cycles(const struct idle *i, uint64_t now)
+// Length of a sleep that gathers enough datagrams to be cheaper than their wakes. 0: no sleep
+// gathers enough.
+static uint64_t gather_length(const struct idle *i, uint64_t now)
 {
-	const uint64_t elapsed = now - i->worked;
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
 	uint64_t sleep = i->saving ? i->batch : i->sleep_min;
 
 	if (i->saving && !i->told && sleep > IDLE_BATCH * i->gap)
 		sleep = IDLE_BATCH * i->gap > i->sleep_min ? IDLE_BATCH * i->gap : i->sleep_min;
-	return elapsed < sleep && enough * i->gap <= sleep ? sleep : IDLE_WAIT;
+	return now - i->worked < sleep && enough * i->gap <= sleep ? sleep : 0;
 }
 
 // True if a doze is better than polling: most datagrams are messages, and a doze does not gather
@@ -111,35 +126,45 @@ static bool prefers_doze(const struct idle *i)
 	return i->stream_gap <= IDLE_MOSTLY * i->gap && i->doze <= IDLE_BATCH * i->gap;
 }
 
-uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
+static void count_datagrams(struct idle *i, uint64_t now, uint64_t datagrams)
 {
-	const uint64_t elapsed = now - i->worked;
-	uint64_t dozes;
+	const uint64_t longest = i->saving && i->wakes ? i->batch : i->sleep_max;
 
-	i->dozes = false;
-	if (busy) {
-		i->worked = now;
-		if (datagrams > 0)
-			update_average(&i->gap, elapsed, datagrams,
-				GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max));
-		return 0;
-	}
-	dozes = doze_cycles(i, now);
-	if (!i->saving && i->gap < i->spin && elapsed < i->spin && (dozes == 0 || !prefers_doze(i)))
-		return 0;
-	i->dozes = dozes > 0;
-	if (i->dozes)
-		return dozes;
-	return i->wakes ? gather_cycles(i, now) : idle_sleep(i);
+	if (datagrams > 0)
+		update_average(&i->gap, now - i->worked, datagrams, GAP_MAX * longest);
+	i->worked = now;
 }
 
-bool idle_measures(struct idle *i)
+struct idle_rest idle_choose_rest(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
+{
+	bool polls;
+	uint64_t doze, gather;
+
+	if (busy)
+		count_datagrams(i, now, datagrams);
+	if (busy || i->never)
+		return (struct idle_rest){.state = IDLE_POLL};
+	doze = doze_length(i, now);
+	polls = !i->saving && i->gap < i->spin && now - i->worked < i->spin;
+	if (polls && (doze == 0 || !prefers_doze(i)))
+		return (struct idle_rest){.state = IDLE_POLL};
+	if (doze > 0)
+		return (struct idle_rest){.state = IDLE_DOZE, .length = doze};
+	if (!i->wakes)
+		return (struct idle_rest){.state = IDLE_SLEEP, .length = idle_sleep_length(i)};
+	gather = gather_length(i, now);
+	if (gather > 0)
+		return (struct idle_rest){.state = IDLE_SLEEP, .length = gather};
+	return (struct idle_rest){.state = IDLE_WAIT};
+}
+
+bool idle_measures_cost(struct idle *i)
 {
 	return sleep_cost_measures(&i->cost);
 }
 
-void idle_learn(struct idle *i, uint64_t cost_ns)
+void idle_learn_cost(struct idle *i, uint64_t cost_ns)
 {
 	sleep_cost_learn(&i->cost, cost_ns);
-	weigh_costs(i);
+	update_lengths(i);
 }

@@ -377,67 +377,71 @@ bool worker_round(struct worker *w, uint64_t tsc)
 
 // --- the loop -----------------------------------------------------------------------------------
 
-// Sleeps, dozes, or waits (IDLE_WAIT), and measures the CPU time of that.
-static void rest_cycles(struct worker *w, uint64_t cycles)
+// Sleeps, dozes or waits, and measures the CPU time of that.
+static void rest_worker(struct worker *w, enum idle_state state, uint64_t cycles)
 {
 	const uint64_t ns = cycles * 1000000 / w->dp->tsc_per_ms;
 	const struct timespec ts = {.tv_nsec = (long)ns};
-	const bool measure = idle_measures(&w->idle);
+	const bool measure = idle_measures_cost(&w->idle);
 	const uint64_t before = measure ? clock_cpu_ns() : 0;
 
 	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
-	if (cycles == IDLE_WAIT)
+	if (state == IDLE_WAIT)
 		waiter_block(w);
-	else if (w->waiter.up)
+	else if (state == IDLE_DOZE)
 		waiter_doze(w, ns);
 	else
 		nanosleep(&ts, NULL);
 	if (!measure)
 		return;
-	idle_learn(&w->idle, clock_cpu_ns() - before);
+	idle_learn_cost(&w->idle, clock_cpu_ns() - before);
 	w->live.sleep_cost_ns = w->idle.cost.ns;
 }
 
-// Waits in two steps: raises the flag, and blocks if the next round finds nothing either.
-static void wait_wakeup(struct worker *w)
+// Waits in two steps: shows its state, and blocks if the next round finds nothing either.
+static void wait_worker(struct worker *w)
 {
-	if (w->waiter.up && !w->waiter.dozes) {
-		rest_cycles(w, IDLE_WAIT);
+	if (w->waiter.shown == IDLE_WAIT) {
+		rest_worker(w, IDLE_WAIT, 0);
 	} else if (waiter_in_vain(w) || !waiter_arm(w)) {
 		waiter_disarm(w);
-		rest_cycles(w, idle_sleep(&w->idle));
+		rest_worker(w, IDLE_SLEEP, idle_sleep_length(&w->idle));
 	}
 }
 
-// Runs after a round that has found nothing. pause: the result of idle_after.
-static void handle_idle(struct worker *w, uint64_t pause)
+// Runs after a round that has found nothing.
+static void idle_worker(struct worker *w, struct idle_rest rest)
 {
-	if (pause == IDLE_WAIT) {
-		wait_wakeup(w);
-	} else if (pause == 0) {
+	switch (rest.state) {
+	case IDLE_POLL:
 		waiter_disarm(w);
 		rte_pause();
-	} else if (!w->idle.dozes) {
+		break;
+	case IDLE_SLEEP:
 		waiter_disarm(w);
-		rest_cycles(w, pause);
-	} else if (waiter_drowse(w)) { // else the worker polls once more
-		rest_cycles(w, pause);
+		rest_worker(w, IDLE_SLEEP, rest.length);
+		break;
+	case IDLE_DOZE:
+		if (waiter_drowse(w)) // else the worker polls once more
+			rest_worker(w, IDLE_DOZE, rest.length);
+		break;
+	case IDLE_WAIT:
+		wait_worker(w);
+		break;
 	}
 }
 
-// How long to rest after a round that began at start.
-static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_t got)
+// Counts the messages and datagrams of a round that began at start, and chooses the rest after it.
+static struct idle_rest choose_rest(struct worker *w, uint64_t start, bool busy, uint64_t got)
 {
 	const uint64_t sealed = w->live.dtls.rx + w->live.dtls.tx;
 	const uint64_t streamed = w->streamed, records = sealed - w->sealed;
 
 	w->streamed = 0;
 	w->sealed = sealed;
-	if (w->idle.never)
-		return 0;
 	if (streamed + records > 0)
-		idle_streamed(&w->idle, start, streamed + records, streamed > 0);
-	return idle_after(&w->idle, start, busy, got);
+		idle_count_messages(&w->idle, start, streamed + records, streamed > 0);
+	return idle_choose_rest(&w->idle, start, busy, got);
 }
 
 int worker_run(void *worker)
@@ -451,14 +455,14 @@ int worker_run(void *worker)
 		const uint64_t before = w->live.rx + w->live.handed_in, start = rte_rdtsc();
 		const bool busy = worker_round(w, start);
 		const uint64_t got = w->live.rx + w->live.handed_in - before;
-		const uint64_t pause = pause_after(w, start, busy, got);
+		const struct idle_rest rest = choose_rest(w, start, busy, got);
 
 		if (busy) {
 			waiter_disarm(w);
 			w->waiter.vain = false;
 			w->live.busy_cycles += rte_rdtsc() - start;
 		} else {
-			handle_idle(w, pause);
+			idle_worker(w, rest);
 		}
 		w->live.total_cycles += rte_rdtsc() - start;
 	}

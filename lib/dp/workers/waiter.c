@@ -87,13 +87,12 @@ bool waiter_arm(struct worker *w)
 {
 	struct waiter *k = &w->waiter;
 
-	k->up = true;
-	k->dozes = false;
+	k->shown = IDLE_WAIT;
 	if (k->arms && !ports_arm(w, true)) {
 		waiter_disarm(w);
 		return false;
 	}
-	__atomic_store_n(&k->armed, WAITER_WAITS, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->armed, IDLE_WAIT, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
@@ -101,12 +100,13 @@ bool waiter_arm(struct worker *w)
 void waiter_disarm(struct worker *w)
 {
 	struct waiter *k = &w->waiter;
+	const enum idle_state shown = k->shown;
 
-	if (likely(!k->up))
+	if (likely(shown == IDLE_POLL))
 		return;
-	k->up = false;
-	__atomic_store_n(&k->armed, WAITER_AWAKE, __ATOMIC_RELAXED);
-	if (k->arms && !k->dozes)
+	k->shown = IDLE_POLL;
+	__atomic_store_n(&k->armed, IDLE_POLL, __ATOMIC_RELAXED);
+	if (k->arms && shown == IDLE_WAIT)
 		ports_arm(w, false);
 }
 
@@ -156,10 +156,10 @@ bool waiter_drowse(struct worker *w)
 {
 	struct waiter *k = &w->waiter;
 
-	if (k->up)
+	if (k->shown != IDLE_POLL)
 		return true;
-	k->up = k->dozes = true;
-	__atomic_store_n(&k->armed, WAITER_DOZES, __ATOMIC_RELAXED);
+	k->shown = IDLE_DOZE;
+	__atomic_store_n(&k->armed, IDLE_DOZE, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return false;
 }
@@ -179,7 +179,7 @@ void waiter_wake(struct waiter *k)
 {
 	static const uint64_t one = 1;
 
-	if (__atomic_exchange_n(&k->armed, WAITER_AWAKE, __ATOMIC_SEQ_CST) == WAITER_AWAKE)
+	if (__atomic_exchange_n(&k->armed, IDLE_POLL, __ATOMIC_SEQ_CST) == IDLE_POLL)
 		return; // it is awake, or another thread wakes it
 	while (write(k->event, &one, sizeof(one)) < 0 && errno == EINTR)
 		;

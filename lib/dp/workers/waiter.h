@@ -21,24 +21,22 @@
 #include <rte_common.h>
 
 #include "conf.h"
+#include "idle.h"
 
 struct worker;
-
-// Values of the flag.
-enum { WAITER_AWAKE, WAITER_WAITS, WAITER_DOZES };
 
 #define WAITER_QUEUES_MAX (CONF_PORTS_MAX * 4) // receive queues of a worker
 
 struct waiter {
 	// For the worker only.
-	bool up; // it has raised its flag and not lowered it
-	bool dozes; // the flag is for a doze
+	// The state that it has raised its flag for: IDLE_WAIT or IDLE_DOZE; else IDLE_POLL.
+	enum idle_state shown;
 	bool vain; // a port has woken it, but no round has found anything since
 	bool arms; // some ports have wake_arm
 	unsigned int nb; // number of descriptors; the first one is for kicks
 	struct pollfd fd[1 + WAITER_QUEUES_MAX];
-	// Read by all threads. The flag: the worker raises it; the thread that wakes the worker
-	// lowers it.
+	// Read by all threads. The flag, an idle_state: the worker raises it to IDLE_WAIT or
+	// IDLE_DOZE; the thread that wakes the worker lowers it to IDLE_POLL.
 	uint32_t armed __rte_cache_aligned;
 	bool can; // set at start: every source of the worker can wake it
 	int event; // set at start: descriptor for kicks; -1 = none
@@ -75,7 +73,7 @@ void waiter_wake(struct waiter *k); // for the following inline functions
 // Second half of a kick, after a full fence.
 static inline void waiter_look(struct waiter *k)
 {
-	if (unlikely(__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_WAITS))
+	if (unlikely(__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == IDLE_WAIT))
 		waiter_wake(k);
 }
 
@@ -95,14 +93,14 @@ static inline void waiter_kick_stream(struct waiter *k)
 	if (!k->can)
 		return;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) != WAITER_AWAKE)
+	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) != IDLE_POLL)
 		waiter_wake(k);
 }
 
 // Only ends a doze, without new data: the thread that has the clock ends it on time.
 static inline void waiter_rouse(struct waiter *k)
 {
-	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_DOZES)
+	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == IDLE_DOZE)
 		waiter_wake(k);
 }
 

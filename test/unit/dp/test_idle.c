@@ -27,6 +27,15 @@ static struct sim start(uint32_t sleep_max_us)
 	return s;
 }
 
+// Length of the sleep after a round; 0: the worker polls.
+static uint64_t sleep_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
+{
+	const struct idle_rest rest = idle_choose_rest(i, now, busy, datagrams);
+
+	assert_int_equal(rest.state, rest.length > 0 ? IDLE_SLEEP : IDLE_POLL);
+	return rest.length;
+}
+
 // Runs for `length`, with `together` datagrams at intervals of `every`.
 static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int together)
 {
@@ -36,6 +45,7 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 	s->next = s->now + every;
 	while (s->now < end) {
 		const uint64_t begin = s->now;
+		struct idle_rest rest;
 		uint64_t n = 0, sleep;
 
 		for (; s->next <= begin; s->next += every) {
@@ -43,19 +53,21 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 			if (begin - s->next > s->latest)
 				s->latest = begin - s->next;
 		}
-		sleep = idle_after(&s->idle, begin, n > 0, n);
-		assert_true(n == 0 || sleep == 0);
-		if (sleep == IDLE_WAIT) { // until the next datagram
+		rest = idle_choose_rest(&s->idle, begin, n > 0, n);
+		sleep = rest.length;
+		assert_true(n == 0 || rest.state == IDLE_POLL);
+		assert_int_equal(sleep > 0, rest.state == IDLE_SLEEP);
+		if (rest.state == IDLE_WAIT) { // until the next datagram
 			assert_true(s->idle.wakes);
 			s->waits++;
 			s->now = s->next + (s->cost > 0 ? s->cost : WAKE);
-			if (idle_measures(&s->idle) && s->cost > 0)
-				idle_learn(&s->idle, s->cost);
+			if (idle_measures_cost(&s->idle) && s->cost > 0)
+				idle_learn_cost(&s->idle, s->cost);
 			continue;
 		}
 		s->now += ROUND + sleep + (sleep > 0 ? s->cost > 0 ? s->cost : WAKE : 0);
-		if (sleep > 0 && idle_measures(&s->idle) && s->cost > 0)
-			idle_learn(&s->idle, s->cost);
+		if (sleep > 0 && idle_measures_cost(&s->idle) && s->cost > 0)
+			idle_learn_cost(&s->idle, s->cost);
 		s->asleep += sleep;
 		s->sleeps += sleep > 0;
 		if (sleep > s->longest)
@@ -136,11 +148,11 @@ static void test_end_of_stream(void **state)
 
 	run(&s, SECOND / 10, 5 * US, 1);
 	now = s.now;
-	idle_after(&s.idle, now, true, 1);
+	sleep_after(&s.idle, now, true, 1);
 	for (uint64_t after = ROUND; after < 20 * US; after += ROUND)
-		assert_int_equal(idle_after(&s.idle, now + after, false, 0), 0);
-	assert_int_equal(idle_after(&s.idle, now + 20 * US, false, 0), 50 * US);
-	assert_int_equal(idle_after(&s.idle, now + SECOND, false, 0), 50 * US);
+		assert_int_equal(sleep_after(&s.idle, now + after, false, 0), 0);
+	assert_int_equal(sleep_after(&s.idle, now + 20 * US, false, 0), 50 * US);
+	assert_int_equal(sleep_after(&s.idle, now + SECOND, false, 0), 50 * US);
 }
 
 // After any silence a stream is noticed within a few datagrams; so is its end.
@@ -199,22 +211,22 @@ static void test_other_work(void **state)
 	const uint64_t gap = s.idle.gap;
 
 	for (unsigned int i = 0; i < 1000; i++)
-		assert_int_equal(idle_after(&s.idle, s.now + i * ROUND, true, 0), 0);
+		assert_int_equal(sleep_after(&s.idle, s.now + i * ROUND, true, 0), 0);
 	assert_int_equal(s.idle.gap, gap);
-	assert_int_equal(idle_after(&s.idle, s.now + 1000 * ROUND, false, 0), 50 * US);
+	assert_int_equal(sleep_after(&s.idle, s.now + 1000 * ROUND, false, 0), 50 * US);
 }
 
 // Length of the sleep of a worker with nothing to do.
 static uint64_t shortest(struct idle i)
 {
 	i.gap = i.spin; // the gap of the slowest stream that is worth polling for
-	return idle_after(&i, i.worked + SECOND, false, 0);
+	return sleep_after(&i, i.worked + SECOND, false, 0);
 }
 
 static void learn(struct idle *i, uint64_t cost, unsigned int times)
 {
 	for (unsigned int n = 0; n < times; n++)
-		idle_learn(i, cost);
+		idle_learn_cost(i, cost);
 }
 
 // The first sleeps are measured, so that the cost is known soon; later only a few are: it takes a
@@ -225,9 +237,9 @@ static void test_measures(void **state)
 	unsigned int first = 0, later = 0;
 
 	for (unsigned int i = 0; i < 20; i++)
-		first += idle_measures(&s.idle);
+		first += idle_measures_cost(&s.idle);
 	for (unsigned int i = 0; i < 6400; i++)
-		later += idle_measures(&s.idle);
+		later += idle_measures_cost(&s.idle);
 	assert_in_range(first, 8, 20);
 	assert_int_equal(later, 100);
 }
@@ -262,7 +274,7 @@ static void test_cost_bounds(void **state)
 		struct sim s = start(longest[k]);
 
 		for (unsigned int i = 0; i < 50 * sizeof(cost) / sizeof(cost[0]); i++) {
-			idle_learn(&s.idle, cost[i / 50]);
+			idle_learn_cost(&s.idle, cost[i / 50]);
 			assert_in_range(shortest(s.idle), least * US, longest[k] * US);
 			assert_in_range(s.idle.spin, 0, IDLE_SPIN_US * US);
 		}
@@ -285,10 +297,10 @@ static void test_cost_outliers(void **state)
 		struct sim s = start(0), iron = start(0);
 
 		for (unsigned int n = 0; n < 1000; n++) {
-			idle_learn(&s.idle, n % 10 == 0 ? off[i] : 24 * US);
+			idle_learn_cost(&s.idle, n % 10 == 0 ? off[i] : 24 * US);
 			if (n >= 20)
 				assert_in_range(shortest(s.idle), 170 * US, 250 * US);
-			idle_learn(&iron.idle, n % 10 == 0 ? off[i] : 3 * US);
+			idle_learn_cost(&iron.idle, n % 10 == 0 ? off[i] : 3 * US);
 			if (n >= 5)
 				assert_int_equal(shortest(iron.idle), IDLE_SLEEP_US * US);
 		}
@@ -409,7 +421,7 @@ static void test_woken_silence(void **state)
 		run(&s, SECOND, 2 * (uint64_t)SECOND, 1);
 		assert_in_range(s.sleeps, 0, 1); // it knows no gaps yet
 		assert_int_equal(s.waits, 1);
-		assert_in_range(idle_sleep(&s.idle), 50 * US, 250 * US); // if it cannot wait
+		assert_in_range(idle_sleep_length(&s.idle), 50 * US, 250 * US); // if it cannot wait
 	}
 }
 
@@ -476,7 +488,8 @@ static void test_woken_saving(void **state)
 	}
 }
 
-// Runs with messages of streams among the datagrams, as reported to idle_streamed and idle_after.
+// Runs with messages of streams among the datagrams, as reported to idle_count_messages and
+// idle_choose_rest.
 static void run_streamed(
 	struct sim *s, uint64_t length, uint64_t every, bool threads, unsigned int *dozes)
 {
@@ -486,22 +499,23 @@ static void run_streamed(
 	s->waits = *dozes = 0;
 	while (s->now < end) {
 		const uint64_t begin = s->now;
+		struct idle_rest rest;
 		uint64_t n = 0, sleep;
 
 		for (; s->next <= begin; s->next += every)
 			n++;
 		if (n > 0)
-			idle_streamed(&s->idle, begin, n, threads);
-		sleep = idle_after(&s->idle, begin, n > 0, n);
-		if (sleep == IDLE_WAIT) {
-			assert_false(s->idle.dozes);
+			idle_count_messages(&s->idle, begin, n, threads);
+		rest = idle_choose_rest(&s->idle, begin, n > 0, n);
+		sleep = rest.length;
+		if (rest.state == IDLE_WAIT) {
 			s->waits++;
 			s->now = s->next + WAKE;
 			continue;
 		}
-		assert_true(!s->idle.dozes || sleep > 0);
-		*dozes += s->idle.dozes;
-		s->longest = s->idle.dozes ? sleep : s->longest;
+		assert_true(rest.state == IDLE_POLL || sleep > 0);
+		*dozes += rest.state == IDLE_DOZE;
+		s->longest = rest.state == IDLE_DOZE ? sleep : s->longest;
 		s->now += ROUND + sleep + (sleep > 0 ? WAKE : 0);
 	}
 }
@@ -525,7 +539,7 @@ static void test_streamed(void **state)
 		unsigned int dozes;
 
 		for (unsigned int k = 0; k < 60; k++)
-			idle_learn(&s.idle, t[i].cost * US);
+			idle_learn_cost(&s.idle, t[i].cost * US);
 		run_streamed(&s, SECOND / 10, t[i].every * US, t[i].threads, &dozes);
 		run_streamed(&s, SECOND, t[i].every * US, t[i].threads, &dozes);
 		if (t[i].doze == 0) {
@@ -569,13 +583,13 @@ static void test_streamed_closely(void **state)
 		const uint64_t now = idle.worked + SECOND;
 
 		for (unsigned int k = 0; k < 100; k++) {
-			idle_streamed(&idle, now + k * t[i].every * US, 1, true);
-			idle_after(&idle, now + k * t[i].others * US, true, 1);
+			idle_count_messages(&idle, now + k * t[i].every * US, 1, true);
+			idle_choose_rest(&idle, now + k * t[i].others * US, true, 1);
 		}
 		idle.worked = idle.streamed = idle.threaded = now;
 		assert_true(t[i].others * US < idle.spin);
-		assert_int_equal(idle_after(&idle, now + US, false, 0) == 0, t[i].polls);
-		assert_int_equal(idle.dozes, !t[i].polls);
+		assert_int_equal(idle_choose_rest(&idle, now + US, false, 0).state,
+			t[i].polls ? IDLE_POLL : IDLE_DOZE);
 	}
 }
 
