@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set: bits, and two levels of counts above them that find the nth member, and the next one.
 #include "bitset.h"
+#include "invariant.h"
 
 #define WORD 64u
 #define BLOCK 512u // numbers
@@ -40,6 +41,17 @@ void bitset_init(struct bitset *b, void *mem, uint32_t n)
 	b->used = 0;
 }
 
+// Returns the number of members in the block of i.
+static inline uint32_t count_block(const struct bitset *b, uint32_t i)
+{
+	const uint64_t *word = &b->word[i / BLOCK * (BLOCK / WORD)];
+	uint32_t n = 0;
+
+	for (unsigned int w = 0; w < BLOCK / WORD; w++)
+		n += (uint32_t)__builtin_popcountll(word[w]);
+	return n;
+}
+
 bool bitset_put(struct bitset *b, uint32_t i, bool member)
 {
 	if (bitset_has(b, i) == member)
@@ -49,6 +61,9 @@ bool bitset_put(struct bitset *b, uint32_t i, bool member)
 	b->block[i / BLOCK] = (uint16_t)(b->block[i / BLOCK] + (member ? 1 : -1));
 	b->range[i / RANGE] += member ? 1u : UINT32_MAX;
 	b->used += member ? 1u : UINT32_MAX;
+	ASSERT(b->block[i / BLOCK] == count_block(b, i));
+	ASSERT(b->block[i / BLOCK] <= b->range[i / RANGE] && b->range[i / RANGE] <= RANGE);
+	ASSERT(b->range[i / RANGE] <= b->used && bitset_has(b, i) == member);
 	return true;
 }
 
@@ -57,6 +72,7 @@ uint32_t bitset_nth(const struct bitset *b, uint32_t k)
 	uint32_t range = 0, block, word;
 	uint64_t bits;
 
+	ASSERT(k < b->used);
 	while (k >= b->range[range])
 		k -= b->range[range++];
 	block = range * (RANGE / BLOCK);
@@ -66,6 +82,7 @@ uint32_t bitset_nth(const struct bitset *b, uint32_t k)
 	while (k >= (uint32_t)__builtin_popcountll(b->word[word]))
 		k -= (uint32_t)__builtin_popcountll(b->word[word++]);
 	bits = b->word[word];
+	ASSERT(k < (uint32_t)__builtin_popcountll(bits));
 	for (; k > 0; k--)
 		bits &= bits - 1;
 	return word * WORD + (uint32_t)__builtin_ctzll(bits);

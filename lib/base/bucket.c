@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Token buckets: converts tokens to time and back.
 #include "bucket.h"
+#include "invariant.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 // Debts are counted in thousandths of a token, which makes them whole at times in whole
@@ -67,6 +68,8 @@ bool bucket_take(struct bucket *b, const struct limit *l, uint64_t now_ns)
 	if (debt > full_credit(l))
 		return false;
 	b->due_ns = now_ns + at_rate(debt * PART_NS, l->rate);
+	// no rounding error up to a million tokens a second
+	ASSERT(l->rate > PART_NS || tokens_owed(b, l->rate, now_ns) == debt);
 	return true;
 }
 

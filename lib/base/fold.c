@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Entries of folded events: their keys, counts and queue.
 #include "fold.h"
+#include "invariant.h"
 
 #define EXPIRE_BUDGET 8 // entries per call
 
@@ -19,6 +20,7 @@ static void entry_end(struct fold *f, uint32_t i)
 {
 	struct fold_entry *e = &f->entry[i];
 
+	ASSERT(e->used);
 	ilist_remove(&f->by_age, age_links(f), i);
 	e->used = false;
 	if (e->more > 0)
@@ -27,6 +29,8 @@ static void entry_end(struct fold *f, uint32_t i)
 
 static void entry_begin(struct fold *f, uint32_t i, uint64_t key, uint64_t now_ms)
 {
+	ASSERT(!f->entry[i].used);
+	ASSERT(f->by_age.last == ILIST_NONE || f->entry[f->by_age.last].since_ms <= now_ms);
 	f->entry[i] = (struct fold_entry){.key = key, .since_ms = now_ms, .used = true};
 	ilist_append(&f->by_age, age_links(f), i);
 }
@@ -68,6 +72,7 @@ bool fold_count(struct fold *f, uint16_t i, uint64_t key, uint64_t now_ms)
 		entry_begin(f, i, key, now_ms);
 		return true;
 	}
+	ASSERT(e->key == key && now_ms - e->since_ms < FOLD_MS);
 	e->more += e->more < UINT32_MAX;
 	return false;
 }

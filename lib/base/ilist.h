@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "invariant.h"
+
 #define ILIST_NONE UINT32_MAX
 
 struct ilist_link {
@@ -43,6 +45,9 @@ static inline uint32_t ilist_next(struct ilist_links s, uint32_t i)
 // Appends an element whose link is not in use.
 static inline void ilist_append(struct ilist *l, struct ilist_links s, uint32_t i)
 {
+	ASSERT((l->first == ILIST_NONE) == (l->last == ILIST_NONE));
+	ASSERT(l->last == ILIST_NONE || ilist_link(s, l->last)->next == ILIST_NONE);
+	ASSERT(l->last != i && l->first != i);
 	*ilist_link(s, i) = (struct ilist_link){ILIST_NONE, l->last};
 	*(l->last != ILIST_NONE ? &ilist_link(s, l->last)->next : &l->first) = i;
 	l->last = i;
@@ -53,6 +58,8 @@ static inline void ilist_remove(struct ilist *l, struct ilist_links s, uint32_t 
 {
 	const struct ilist_link old = *ilist_link(s, i);
 
+	ASSERT(old.prev != ILIST_NONE ? ilist_link(s, old.prev)->next == i : l->first == i);
+	ASSERT(old.next != ILIST_NONE ? ilist_link(s, old.next)->prev == i : l->last == i);
 	*(old.prev != ILIST_NONE ? &ilist_link(s, old.prev)->next : &l->first) = old.next;
 	*(old.next != ILIST_NONE ? &ilist_link(s, old.next)->prev : &l->last) = old.prev;
 }

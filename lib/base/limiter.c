@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes tokens of sources and networks.
 #include "limiter.h"
+#include "invariant.h"
 
 void limiter_init(struct limiter *l, void *mem, uint32_t sources, uint32_t networks)
 {
+	ASSERT(sources > 0 && (sources & (sources - 1)) == 0);
+	ASSERT((networks & (networks - 1)) == 0);
 	l->bucket = mem;
 	l->mask = sources - 1;
 	l->networks = networks > 0 ? sources : 0;
@@ -20,6 +23,7 @@ bool limiter_take(
 	const uint64_t now_ns = now_ms * BUCKET_MS;
 	struct bucket *network = NULL;
 
+	ASSERT(l->parts > 0 && l->network_mask < (l->networks > 0 ? UINT32_MAX : l->mask + 1));
 	if (!addr_is_v4(source)) {
 		network = limiter_network(l, source);
 		if (bucket_see(network, &of_network, now_ns) == 0)

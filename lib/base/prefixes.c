@@ -2,6 +2,7 @@
 // Converts prefixes to ranges: in sorted order, nested prefixes are open at the same time, and the
 // innermost one determines the value of a range.
 #include "prefixes.h"
+#include "invariant.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -71,6 +72,10 @@ static bool begins_at(const struct family *f, const struct addr *addr)
 // Begins a range at an address, and replaces a range that begins there already.
 static void begin_range(struct family *f, const struct addr *addr, struct prefixes_hit in)
 {
+	// ranges are made in the order of their addresses
+	ASSERT(f->nb == 0 ||
+		(f->v4 != NULL ? f->v4[f->nb - 1] <= host_order(addr)
+			       : addr_cmp(&f->v6[f->nb - 1], addr) <= 0));
 	if (begins_at(f, addr))
 		f->nb--;
 	if (f->nb > 0 && same_hit(&f->in[f->nb - 1], &in))
@@ -117,6 +122,8 @@ static void sweep_prefixes(struct family *f, const struct prefixes_entry *list, 
 			close_one(f, &o);
 		if (o.depth > 0 && o.in[o.depth - 1].len == p->len)
 			continue; // listed more than once
+		ASSERT(o.depth < DEPTH_MAX);
+		ASSERT(o.depth == 0 || addr_cmp(&r.hi, &o.last[o.depth - 1]) <= 0);
 		o.last[o.depth] = r.hi;
 		o.in[o.depth] = (struct prefixes_hit){p->len, list[i].value};
 		begin_range(f, &r.lo, o.in[o.depth++]);
@@ -197,6 +204,7 @@ static uint32_t find_v4(const struct family *f, uint32_t a)
 		base = f->v4[base + half] <= a ? base + half : base;
 		nb -= half;
 	}
+	ASSERT(f->v4[base] <= a && (base + 1 == f->nb || f->v4[base + 1] > a));
 	return base;
 }
 
@@ -210,6 +218,8 @@ static uint32_t find_v6(const struct family *f, const struct addr *a)
 		base = addr_cmp(&f->v6[base + half], a) <= 0 ? base + half : base;
 		nb -= half;
 	}
+	ASSERT(addr_cmp(&f->v6[base], a) <= 0 &&
+		(base + 1 == f->nb || addr_cmp(&f->v6[base + 1], a) > 0));
 	return base;
 }
 
@@ -219,6 +229,7 @@ bool prefixes_find(const struct prefixes *p, const struct addr *a, struct prefix
 	const struct family *f = &p->family[v4];
 
 	*hit = f->in[v4 ? find_v4(f, host_order(a)) : find_v6(f, a)];
+	ASSERT(f->nb > 0 && hit->len <= 128);
 	return hit->value != nothing.value;
 }
 

@@ -2,6 +2,7 @@
 // Makes the index, inserts, removes, and walks the candidates; the first guess is inline in
 // table.h.
 #include "table.h"
+#include "invariant.h"
 
 // If the first bucket has at least this many entries, a new entry goes to the emptier of its two
 // buckets. Simulated at full capacity with churn over 131,072 buckets: with 7, one insert in six
@@ -57,8 +58,21 @@ static void put_entry(struct table_bucket *b, uint32_t free_ways, uint16_t tag, 
 {
 	const unsigned int w = (unsigned int)__builtin_ctz(free_ways);
 
+	ASSERT(w < TABLE_WAYS && b->tag[w] == 0);
 	b->tag[w] = tag;
 	b->value[w] = value;
+}
+
+// True if the table has an entry with exactly this hash and value.
+static inline bool has_entry(const struct table *t, uint64_t hash, uint32_t value)
+{
+	struct table_iter it = {0};
+	uint32_t v;
+
+	while (table_next(t, hash, &it, &v))
+		if (v == value)
+			return true;
+	return false;
 }
 
 bool table_insert(struct table *t, uint64_t hash, uint32_t value)
@@ -69,6 +83,9 @@ bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 	const int nb_free1 = __builtin_popcount(free1);
 	uint32_t free2 = 0;
 
+	ASSERT(first != second);
+	ASSERT(first->displaced <= t->used && t->used <= t->nb_buckets * TABLE_WAYS);
+	ASSERT(!has_entry(t, hash, value));
 	if (nb_free1 <= TABLE_WAYS - FIRST_FILL)
 		free2 = table_match(second, 0);
 	if (__builtin_popcount(free2) > nb_free1) {
@@ -80,6 +97,7 @@ bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 		return false;
 	}
 	t->used++;
+	ASSERT(has_entry(t, hash, value));
 	return true;
 }
 
@@ -106,6 +124,8 @@ bool table_remove(struct table *t, uint64_t hash, uint32_t value)
 			return false;
 		first->displaced--;
 	}
+	ASSERT(t->used > 0);
 	t->used--;
+	ASSERT(first->displaced <= t->used);
 	return true;
 }

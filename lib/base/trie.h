@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "invariant.h"
+
 #define TRIE_NONE UINT32_MAX
 
 struct trie_links {
@@ -45,6 +47,7 @@ static inline uint32_t *trie_step(const struct trie *t, uint32_t i, uint64_t *ha
 // Inserts record i at the link where the look-up of its key ended.
 static inline void trie_insert(const struct trie *t, uint32_t *link, uint32_t i)
 {
+	ASSERT(*link == TRIE_NONE && i != TRIE_NONE);
 	*trie_at(t, i) = (struct trie_links){{TRIE_NONE, TRIE_NONE}};
 	*link = i;
 }
@@ -54,6 +57,7 @@ static inline void trie_remove(const struct trie *t, uint32_t *link)
 {
 	uint32_t *leaf = link, i;
 
+	ASSERT(*link != TRIE_NONE);
 	// any leaf below it can replace it: their hashes share all bits of the path to here
 	for (;;) {
 		const struct trie_links *l = trie_at(t, *leaf);
@@ -68,5 +72,6 @@ static inline void trie_remove(const struct trie *t, uint32_t *link)
 		return;
 	// copy only now, after the leaf is unlinked: the leaf may be a child of the removed record
 	*trie_at(t, i) = *trie_at(t, *link);
+	ASSERT(trie_at(t, i)->child[0] != i && trie_at(t, i)->child[1] != i);
 	*link = i;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timer wheel: the place of a node, and its way down to its tick.
 #include "wheel.h"
+#include "invariant.h"
 
 #define DIGIT_BITS 6
 #define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
@@ -30,6 +31,11 @@ static void link_node(struct wheel *w, uint32_t id, uint32_t list)
 	uint32_t *head = head_of(w, list);
 	struct wheel_node *n = &w->node[id];
 
+	ASSERT(n->prev == WHEEL_NONE && list <= LIST_DUE);
+	ASSERT(list == LIST_DUE ||
+		(*head != WHEEL_NONE) ==
+			(w->occupied[list / WHEEL_SLOTS] >> list % WHEEL_SLOTS & 1));
+	ASSERT(*head == WHEEL_NONE || w->node[*head].prev == (FIRST | list));
 	n->prev = FIRST | list;
 	n->next = *head;
 	if (*head != WHEEL_NONE)
@@ -45,6 +51,10 @@ static void unlink_node(struct wheel *w, uint32_t id)
 	struct wheel_node *n = &w->node[id];
 	const uint32_t list = n->prev & ~FIRST;
 
+	ASSERT(n->prev != WHEEL_NONE);
+	ASSERT(n->next == WHEEL_NONE || w->node[n->next].prev == id);
+	ASSERT((n->prev & FIRST) != 0 || w->node[n->prev].next == id);
+	ASSERT((n->prev & FIRST) == 0 || (list <= LIST_DUE && *head_of(w, list) == id));
 	if (n->next != WHEEL_NONE)
 		w->node[n->next].prev = n->prev;
 	if ((n->prev & FIRST) == 0) {
@@ -191,6 +201,9 @@ static unsigned int take_nodes(
 
 	while (n < max && *head != WHEEL_NONE) {
 		ids[n] = *head;
+		// never before its time
+		ASSERT(head == &w->due ? tick_of(w, ids[n]) < w->tick
+				       : tick_of(w, ids[n]) == w->tick);
 		unlink_node(w, ids[n]);
 		n++;
 	}
@@ -207,6 +220,7 @@ unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsig
 	while (n < max && w->tick <= now && cascade_slots(w, &budget)) {
 		const uint64_t event = next_event(w);
 
+		ASSERT(event >= w->tick);
 		if (event > now) {
 			w->tick = now + 1;
 			break;

@@ -15,6 +15,7 @@
 
 #include "crash/crash_out.h"
 #include "crash/crash_stack.h"
+#include "invariant.h"
 
 #define FRAMES 48
 #define GRACE_S 5 // a report that takes longer, for instance on a hanging disk, is abandoned
@@ -121,6 +122,10 @@ static void put_head(struct crash_out *o, const siginfo_t *info, const void *con
 	crash_out_number(o, (uint64_t)getpid());
 	crash_out_end(o);
 	put_signal(o, info);
+#ifdef SLIPRING_ASSERTS
+	if (invariant_text[0] != '\0')
+		put_line(o, "reason: ", invariant_text);
+#endif
 	if (state.reason[0] != '\0')
 		put_line(o, "reason: ", state.reason);
 	prctl(PR_GET_NAME, thread, 0, 0, 0);

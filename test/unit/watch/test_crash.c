@@ -15,6 +15,7 @@
 #include "crash/crash.h"
 #include "crash/crash_out.h"
 #include "crash/crash_stack.h"
+#include "invariant.h"
 #include "test.h"
 
 static char report[CRASH_REPORT_MAX + 4096];
@@ -89,6 +90,19 @@ static void by_abort(void)
 	abort();
 }
 
+static unsigned int looked;
+
+static bool look(void)
+{
+	looked++;
+	return false;
+}
+
+static void by_assert(void)
+{
+	ASSERT(look());
+}
+
 static void by_signal(int number)
 {
 	raise(number);
@@ -129,6 +143,21 @@ static void test_kinds(void **state)
 		assert_whole();
 		assert_null(strstr(report, "\nreason:"));
 	}
+}
+
+// A failed ASSERT names itself in the report; builds without ASSERT do not look at its condition.
+static void test_assert(void **state)
+{
+#ifdef SLIPRING_ASSERTS
+	assert_ended_by(crash_by(by_assert), SIGABRT);
+	assert_line("signal: SIGABRT sent by pid ");
+	assert_line("reason: ");
+	assert_non_null(strstr(report, ": by_assert: ASSERT(look())\n"));
+	assert_whole();
+#else
+	by_assert();
+#endif
+	assert_int_equal(looked, 0); // in this process
 }
 
 // The first reason counts: later ones are consequences.
@@ -343,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_assert),
 		cmocka_unit_test(test_reason),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_double_fault),
