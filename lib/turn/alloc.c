@@ -2,6 +2,7 @@
 // Makes, refreshes, pairs and ends allocations; keeps the client table.
 #include "alloc.h"
 #include "events/tell.h"
+#include "invariant.h"
 #include "limits/meters.h"
 #include "mobile/mobile.h"
 #include "relayed/relayed.h"
@@ -39,6 +40,8 @@ static void line_begin(struct turn_shard *s, const struct turn_view *v, uint32_t
 
 bool alloc_client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
 {
+	ASSERT(line_state(alloc_at(s, index)) == ALLOC_FREE);
+	ASSERT(alloc_lookup(s, v) == TURN_NONE); // a 5-tuple leads to one allocation
 	if (!table_insert(&s->clients, v->hash, index))
 		return false;
 	s->epoch++;
@@ -180,6 +183,8 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
 
+	ASSERT(!bitset_has(&s->live, n->slot));
+	ASSERT(!wheel_armed(&s->wheel, n->slot));
 	if (n->is_tcp)
 		tcp_table_begin(s, n->slot, n->tcp_place);
 	else
@@ -197,6 +202,8 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 	else if (s->line_made != NULL)
 		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);
+	ASSERT(s->stats.allocations == s->live.used);
+	ASSERT(alloc_is_tcp(s, n->slot) == n->is_tcp);
 }
 
 bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
@@ -205,6 +212,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 		return false;
 	make_slot(s, v, n);
 	redirect_note(s, v->via, v, s->now_ms + n->lifetime_ms, n->quota.user);
+	ASSERT(alloc_lookup(s, v) == n->slot);
 	return true;
 }
 
@@ -237,20 +245,36 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 {
 	const uint64_t expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
 
+	ASSERT(bitset_has(&s->live, slot));
 	cold_at(s, slot)->expires = (uint32_t)expires_ms;
 	state_refreshed(s, slot, expires_ms);
 	alloc_timer(s, slot, expires_ms);
 	line_copy_channel(s, slot);
 	note_expiry(s, slot);
+	ASSERT(wheel_armed(&s->wheel, slot));
 }
 
 // --- dual allocations ----------------------------------------------------------------------------
+
+// True if a slot is half of a dual allocation, and the other half agrees.
+static inline bool pair_agrees(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot), *sibling = cold_at(s, c->sibling);
+	const struct turn_line *l = alloc_at(s, slot), *pair = alloc_at(s, c->sibling);
+
+	return c->is_dual && sibling->is_dual && sibling->sibling == slot &&
+		c->is_second != sibling->is_second && c->via == sibling->via &&
+		addr_eq(&l->end[TURN_FROM_CLIENT], &pair->end[TURN_FROM_CLIENT]) &&
+		l->mark[TURN_FROM_CLIENT] == pair->mark[TURN_FROM_CLIENT];
+}
 
 void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n)
 {
 	struct turn_cold *a = cold_at(s, first), *b = cold_at(s, n->slot);
 	struct turn_view v = alloc_client_view(s, first);
 
+	ASSERT(line_state(alloc_at(s, first)) == ALLOC_LIVE);
+	ASSERT(!a->is_dual && !a->is_second && first != n->slot);
 	v.via = a->via;
 	line_begin(s, &v, n->slot);
 	make_slot(s, &v, n);
@@ -262,6 +286,8 @@ void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n)
 	state_joined(s, first);
 	state_joined(s, n->slot);
 	note_expiry(s, first);
+	ASSERT(pair_agrees(s, first) && pair_agrees(s, n->slot));
+	ASSERT(alloc_is_v4(s, first) != alloc_is_v4(s, n->slot));
 }
 
 void alloc_put_first(struct turn_shard *s, uint32_t slot)
@@ -272,14 +298,19 @@ void alloc_put_first(struct turn_shard *s, uint32_t slot)
 
 	if (!c->is_second)
 		return;
-	if (table_remove(&s->clients, v.hash, c->sibling))
-		table_insert(&s->clients, v.hash, slot); // there is room now
+	ASSERT(pair_agrees(s, slot));
+	if (table_remove(&s->clients, v.hash, c->sibling)) {
+		const bool put = table_insert(&s->clients, v.hash, slot); // there is room now
+
+		ASSERT(put);
+	}
 	s->epoch++;
 	sibling = cold_at(s, c->sibling);
 	c->ident_hash = sibling->ident_hash;
 	sibling->ident_hash = tid;
 	c->is_second = false;
 	sibling->is_second = true;
+	ASSERT(pair_agrees(s, slot));
 }
 
 // Makes the sibling of an ending allocation the client's only one.
@@ -287,9 +318,11 @@ static void leave_sibling(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_cold *c = cold_at(s, slot), *sibling = cold_at(s, c->sibling);
 
+	ASSERT(pair_agrees(s, slot));
 	alloc_put_first(s, c->sibling);
 	sibling->tid = c->ident_hash;
 	sibling->is_dual = c->is_dual = c->is_second = false;
+	ASSERT(!sibling->is_second && bitset_has(&s->live, c->sibling));
 }
 
 void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end reason)
@@ -328,8 +361,10 @@ void alloc_unlist(struct turn_shard *s, uint32_t slot)
 	const uint32_t first = first_of(s, slot), second = alloc_sibling(s, first);
 	const struct turn_view v = alloc_client_view(s, first);
 
+	ASSERT(!cold_at(s, first)->is_second && bitset_has(&s->live, first));
 	table_remove(&s->clients, v.hash, first);
 	redirect_gone(s, cold_at(s, first)->via, &v);
+	ASSERT(alloc_lookup(s, &v) == TURN_NONE);
 	cold_at(s, first)->via = TURN_NO_WORKER;
 	if (second != TURN_NONE)
 		cold_at(s, second)->via = TURN_NO_WORKER;
@@ -339,6 +374,7 @@ static void move_one(struct turn_shard *s, uint32_t slot, const struct turn_view
 {
 	struct turn_line *l = alloc_at(s, slot);
 
+	ASSERT(line_state(l) == ALLOC_LIVE);
 	l->end[TURN_FROM_CLIENT] = v->src;
 	l->mark[TURN_FROM_CLIENT] =
 		turn_mark_with_state(turn_mark_client(v->src_port, v->listener), ALLOC_LIVE);
@@ -352,14 +388,19 @@ static void move_one(struct turn_shard *s, uint32_t slot, const struct turn_view
 void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 {
 	const uint32_t first = first_of(s, slot), second = alloc_sibling(s, first);
+	bool put;
 
 	alloc_unlist(s, first);
-	table_insert(&s->clients, v->hash, first);
+	ASSERT(alloc_lookup(s, v) == TURN_NONE);
+	put = table_insert(&s->clients, v->hash, first);
+	ASSERT(put);
 	s->epoch++;
 	move_one(s, first, v);
 	if (second != TURN_NONE)
 		move_one(s, second, v);
 	note_expiry(s, first);
+	ASSERT(second == TURN_NONE || pair_agrees(s, first));
+	ASSERT(alloc_lookup(s, v) == first);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -379,6 +420,9 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	const struct quota_ref quota = mobile_quota(s, slot);
 	const uint32_t sibling = alloc_sibling(s, slot);
 
+	ASSERT(bitset_has(&s->live, slot));
+	ASSERT(line_state(l) == ALLOC_LIVE || line_state(l) == ALLOC_TCP);
+	ASSERT(s->stats.allocations == s->live.used);
 	state_ended(s, slot);
 	if (alloc_is_tcp(s, slot))
 		tcp_table_close(s, slot);
@@ -404,5 +448,9 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;
+	ASSERT(!wheel_armed(&s->wheel, slot) && !bitset_has(&s->live, slot));
+	ASSERT(s->stats.allocations == s->live.used);
+	ASSERT(c->channels == TURN_NONE && c->permissions == TURN_NONE);
+	ASSERT(sibling != TURN_NONE || alloc_lookup(s, &v) != slot);
 	relayed_give(s, slot, quota.user);
 }

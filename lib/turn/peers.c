@@ -4,6 +4,7 @@
 // channels by port. An ordinary client has a few records, which are found in a few steps. A hostile
 // client may have thousands; a path is then little longer than log2 of their number.
 #include "peers.h"
+#include "invariant.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -123,6 +124,7 @@ static uint32_t permission_new(
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
+	ASSERT((c->nb_permissions == 0) == (c->permissions == TURN_NONE));
 	share_take(&s->permission_share, c->quota_user, c->nb_permissions++);
 	s->permission[i] = (struct turn_permission){.peer = *peer, .channels = TURN_NONE};
 	if (s->shared.nb > 0)
@@ -176,11 +178,14 @@ static uint32_t channel_new(
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
+	ASSERT((c->nb_channels == 0) == (c->channels == TURN_NONE));
+	ASSERT(permission < s->permissions.fresh);
 	share_take(&s->channel_share, c->quota_user, c->nb_channels++);
 	s->channel[i] = (struct turn_channel){
 		.permission = permission, .slot = slot, .port = port, .number = number};
 	trie_insert(&s->by_number, number_link(s, slot, number), i);
 	trie_insert(&s->by_port, port_link(s, permission, port), i);
+	ASSERT(*number_link(s, slot, number) == i && *port_link(s, permission, port) == i);
 	return i;
 }
 
@@ -201,6 +206,9 @@ static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
 
 	if (i == TURN_NONE)
 		return TURN_REFUSED_CHANNELS;
+	ASSERT(s->channel[i].slot == slot && s->channel[i].permission == place->permission);
+	ASSERT(s->channel[i].number == want->number && s->channel[i].port == want->peer.port);
+	ASSERT(place->left_ms <= permission_left(s, place->permission)); // outlives its channels
 	renamed = s->channel_form[i] != want->form;
 	s->channel_form[i] = want->form;
 	s->channel[i].until = (uint32_t)(s->now_ms + place->left_ms);
@@ -219,6 +227,7 @@ enum turn_refusal peers_channel_put(
 	if (place.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
 	place.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
+	ASSERT(place.permission != TURN_NONE);
 	return channel_put(s, slot, want, &place);
 }
 
@@ -270,6 +279,10 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 		*next_ms = left_ms < *next_ms ? left_ms : *next_ms;
 		return;
 	}
+	ASSERT(s->channel[i].slot == slot && c->nb_channels > 0);
+	// the copy of a channel in its line is valid for less time than the channel
+	ASSERT(!line_copies(alloc_at(s, slot), s->tick) ||
+		alloc_at(s, slot)->channel != __builtin_bswap16(s->channel[i].number));
 	trie_remove(&s->by_number, link);
 	trie_remove(&s->by_port, port_link(s, s->channel[i].permission, s->channel[i].port));
 	share_give(&s->channel_share, c->quota_user, c->nb_channels--);
@@ -295,6 +308,7 @@ static void permissions_purge(
 		*next_ms = left_ms < *next_ms ? left_ms : *next_ms;
 		return;
 	}
+	ASSERT(s->permission[i].channels == TURN_NONE && c->nb_permissions > 0);
 	shared_forget(s, i);
 	trie_remove(&s->by_address, link);
 	share_give(&s->permission_share, c->quota_user, c->nb_permissions--);
@@ -308,6 +322,10 @@ uint32_t peers_purge(struct turn_shard *s, uint32_t slot)
 
 	channels_purge(s, slot, &cold_at(s, slot)->channels, &next_ms);
 	permissions_purge(s, slot, &cold_at(s, slot)->permissions, &next_ms);
+	ASSERT((cold_at(s, slot)->nb_channels == 0) == (cold_at(s, slot)->channels == TURN_NONE));
+	ASSERT((cold_at(s, slot)->nb_permissions == 0) ==
+		(cold_at(s, slot)->permissions == TURN_NONE));
+	ASSERT(next_ms > 0);
 	return next_ms;
 }
 
@@ -343,6 +361,10 @@ void peers_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_cold *cold = cold_at(s, slot);
 
+	ASSERT((cold->nb_channels == 0) == (cold->channels == TURN_NONE));
+	ASSERT((cold->nb_permissions == 0) == (cold->permissions == TURN_NONE));
+	ASSERT(cold->nb_channels <= pool_used(&s->channels));
+	ASSERT(cold->nb_permissions <= pool_used(&s->permissions));
 	if (s->shared.nb > 0)
 		forget_all(s, cold->permissions);
 	share_give_all(&s->channel_share, cold->quota_user, cold->nb_channels);

@@ -2,6 +2,7 @@
 // Redirects: records that lead a client to its allocation, if that lives on another worker than the
 // client's home.
 #include "redirect.h"
+#include "invariant.h"
 #include "shard.h"
 
 // The share in which a redirect counts: relay_port of its line.
@@ -19,12 +20,16 @@ static uint32_t take_index(struct turn_shard *s, enum redirect_kind kind, uint64
 
 	if (r == TURN_NONE)
 		return TURN_NONE;
+	ASSERT(line_state(alloc_at(s, s->nb_slots + r)) == ALLOC_FREE);
+	ASSERT(!wheel_armed(&s->wheel, s->nb_slots + r));
 	share_take(share_of(s, kind), user, 0);
 	return s->nb_slots + r;
 }
 
 static void give_index(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
 {
+	ASSERT(index >= s->nb_slots && index < s->nb_slots + s->nb_redirects);
+	ASSERT(line_state(alloc_at(s, index)) == ALLOC_FREE && !wheel_armed(&s->wheel, index));
 	share_give(share_of(s, kind), user, 1);
 	pool_give(&s->redirects, index - s->nb_slots);
 }
@@ -62,6 +67,7 @@ static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32
 		give_index(s, kind, index, note->user);
 		return false;
 	}
+	ASSERT(note->alloc_worker != s->worker); // it leads to another worker
 	l = alloc_at(s, index);
 	line_set_state(l, ALLOC_REDIRECT);
 	l->channel = note->alloc_worker;
@@ -106,6 +112,8 @@ void redirect_end(struct turn_shard *s, uint32_t index)
 {
 	struct turn_line *l = alloc_at(s, index);
 
+	ASSERT(index >= s->nb_slots && line_state(l) == ALLOC_REDIRECT);
+	ASSERT(l->relay_port == REDIRECT_LEADS || l->relay_port == REDIRECT_MOVES);
 	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
 	line_set_state(l, ALLOC_FREE);
@@ -116,6 +124,7 @@ void redirect_due(struct turn_shard *s, uint32_t index)
 {
 	const uint64_t until_ms = *redirect_until(alloc_at(s, index));
 
+	ASSERT(!wheel_armed(&s->wheel, index));
 	if (until_ms <= s->now_ms)
 		redirect_end(s, index);
 	else
@@ -129,6 +138,7 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 	// allocations check for room (shard_has_notes).
 	if (via == TURN_NO_WORKER || s->nb_notes == TURN_NOTES_MAX)
 		return;
+	ASSERT(via != s->worker && s->nb_notes < TURN_NOTES_MAX);
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},
 		.listener = v->listener,
 		.alloc_worker = s->worker,

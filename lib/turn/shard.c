@@ -2,6 +2,7 @@
 // One worker's allocations: memory, clock, creation and end, expiry. There are no locks, because
 // one lcore owns everything.
 #include "shard.h"
+#include "invariant.h"
 #include "turn_state.h"
 #include "limits/meters.h"
 #include "limits/stranger.h"
@@ -348,6 +349,7 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 		alloc_end(s, slot, left_ms == 0 ? TURN_END_EXPIRED : TURN_END_CONNECTION);
 		return objects;
 	}
+	ASSERT(bitset_has(&s->live, slot));
 	next_ms = peers_purge(s, slot);
 	if (grace_ms < next_ms)
 		next_ms = grace_ms;

@@ -102,6 +102,15 @@ uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot);
 // Ends every allocation and reservation, releases their quota and reports it in events. The caller
 // frees the memory.
 void turn_shard_close(struct turn_shard *s);
+// Checks all state of a shard, for models and fuzz tests. Does nothing in builds without ASSERT
+// (lib/base/invariant.h).
+#ifdef SLIPRING_ASSERTS
+void turn_shard_check(struct turn_shard *s);
+#else
+static inline void turn_shard_check(struct turn_shard *s)
+{
+}
+#endif
 // True if datagrams between an allocation and one of our addresses may stay inside this machine: to
 // and from relay ports, or local programs.
 bool turn_shard_inside(

@@ -135,6 +135,8 @@ double fuzz_clock_real(void);
 
 // Opens a world in a configuration that fuzz.rand chooses.
 void fuzz_open(void);
+// Checks the shards of the world.
+void fuzz_check(void);
 // Closes the world, asserts that no packet buffer is missing, and adds up the counts.
 void fuzz_close(void);
 // Prints the configuration.

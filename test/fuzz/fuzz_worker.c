@@ -146,6 +146,8 @@ static void step(void)
 			fuzz_any_super();
 	}
 	fuzz_round();
+	if (fuzz.nb_frames % 16 == 0)
+		fuzz_check();
 }
 
 static bool over(void)

@@ -7,6 +7,7 @@
 #include "nicmodel.h"
 #include "token.h"
 #include "control/stats.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #include <rte_mempool.h>
@@ -453,8 +454,15 @@ static void usage_is_possible(void)
 		assert_true(bytes <= total.rx_bytes);
 }
 
+void fuzz_check(void)
+{
+	for (unsigned int i = 0; i < fuzz.world.dp->nb_workers; i++)
+		turn_shard_check(fuzz.world.dp->worker[i]->shard);
+}
+
 void fuzz_close(void)
 {
+	fuzz_check();
 	fuzz_threads_stop();
 	add_up_kernel();
 	dp_quiesce(fuzz.world.dp);

@@ -68,6 +68,8 @@ static void step_clock(struct run *r)
 	// Sweeping may lag; expired holds end even so.
 	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(f_of(r)->shard))
 		naive_swept(&r->n);
+	if (r->ops % 16 == 0)
+		turn_shard_check(f_of(r)->shard);
 }
 
 // Clients are redirected no more; a shard that continues has been notified.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums over all allocations of a shard, and histograms of ended allocations.
 #include "events/sums.h"
+#include "invariant.h"
 #include "shard.h"
 #include "usage.h"
 
@@ -125,6 +126,7 @@ void sums_ended(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 	sums->lifetime_s += lifetime_s;
 	sums->sizes[size_class(bytes)]++;
 	sums->ended_bytes += bytes;
+	ASSERT(t == NULL || t->shown.allocations > 0);
 	if (t != NULL)
 		t->shown.allocations--;
 }

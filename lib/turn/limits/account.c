@@ -3,6 +3,7 @@
 #include "limits/account.h"
 
 #include "bucket.h"
+#include "invariant.h"
 
 // After this many failed tries other threads have taken as often. Then account_take() takes without
 // a check: never more than is needed, and that is due like everything else.
@@ -56,6 +57,7 @@ uint64_t account_take(const struct account *a, uint64_t need, uint64_t most)
 {
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
+	ASSERT(a->rate > 0 && need > 0 && need <= most);
 	for (unsigned int i = 0; i < TRIES; i++) {
 		const uint64_t start = was > a->now ? was : a->now, ahead = start - a->now;
 		const uint64_t room = ahead < a->burst ? a->burst - ahead : 0;
@@ -66,6 +68,7 @@ uint64_t account_take(const struct account *a, uint64_t need, uint64_t most)
 		if (tokens == 0)
 			return 0;
 		tokens = tokens < most ? tokens : most;
+		ASSERT(tokens >= need && tokens <= most);
 		if (replace_word(a, &was, start + time_of(a, tokens)))
 			return tokens;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "invariant.h"
 #include "limits/striped.h"
 
 #define STRIPE_CHAINS 4096u
@@ -80,6 +81,8 @@ static uint32_t *chain_of(struct stripe *s, uint64_t party_hash)
 
 static void closed_put(struct stripe *s, uint32_t i)
 {
+	ASSERT(i != OVERFLOW && i < s->fresh && s->entry[i].open == 0);
+	ASSERT((s->oldest == NONE) == (s->newest == NONE));
 	s->entry[i].older = s->newest;
 	s->entry[i].newer = NONE;
 	if (s->newest != NONE)
@@ -93,6 +96,9 @@ static void closed_remove(struct stripe *s, uint32_t i)
 {
 	const struct account_entry *e = &s->entry[i];
 
+	ASSERT(e->open == 0);
+	ASSERT(e->older != NONE ? s->entry[e->older].newer == i : s->oldest == i);
+	ASSERT(e->newer != NONE ? s->entry[e->newer].older == i : s->newest == i);
 	if (e->older != NONE)
 		s->entry[e->older].newer = e->newer;
 	else
@@ -109,8 +115,10 @@ static void chain_remove(struct stripe *s, uint32_t i)
 {
 	uint32_t *link = chain_of(s, s->entry[i].party);
 
-	while (*link != i)
+	while (*link != i) {
+		ASSERT(*link != NONE);
 		link = &s->entry[*link].next;
+	}
 	*link = s->entry[i].next;
 }
 
@@ -149,6 +157,7 @@ uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash)
 		i = entry_make(s, party_hash);
 	else if (s->entry[i].open == 0)
 		closed_remove(s, i);
+	ASSERT(i == OVERFLOW || s->entry[i].party == party_hash);
 	s->entry[i].open++;
 	spin_unlock(&s->locked);
 	return stripe * STRIPED_ENTRIES + i;
@@ -160,6 +169,7 @@ void accounts_close(struct turn_accounts *a, uint32_t account)
 	const uint32_t i = account % STRIPED_ENTRIES;
 
 	spin_lock(&s->locked);
+	ASSERT(s->entry[i].open > 0 && i < s->fresh);
 	if (--s->entry[i].open == 0 && i != OVERFLOW)
 		closed_put(s, i);
 	spin_unlock(&s->locked);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts pairs of user and peer, in a table of pooled records.
 #include "limits/holdings.h"
+#include "invariant.h"
 
 static size_t records_size(uint32_t capacity)
 {
@@ -53,6 +54,7 @@ bool holdings_add(struct holdings *h, uint64_t holder_hash)
 		h->holding[i] = (struct holding){.holder_hash = holder_hash};
 	}
 	h->holding[i].count++;
+	ASSERT(h->table.used == pool_used(&h->pool));
 	return true;
 }
 
@@ -60,9 +62,11 @@ void holdings_remove(struct holdings *h, uint64_t holder_hash)
 {
 	const uint32_t i = find_holding(h, holder_hash);
 
+	ASSERT(i != UINT32_MAX && h->holding[i].count > 0);
 	if (--h->holding[i].count > 0)
 		return;
 	table_remove(&h->table, holder_hash, i);
 	pool_give(&h->pool, i);
 	pool_round(&h->pool); // at once: no plan refers to the record
+	ASSERT(h->table.used == pool_used(&h->pool));
 }

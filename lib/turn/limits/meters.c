@@ -2,6 +2,7 @@
 // Sets meters up, fills their credit, and names the rate that a datagram exceeds.
 #include "limits/meters.h"
 #include "bucket.h"
+#include "invariant.h"
 #include "limits/accounts.h"
 #include "shard.h"
 #include "table.h"
@@ -162,6 +163,7 @@ static uint32_t party_make(struct turn_meters *t, enum turn_rate_of scope, uint6
 
 	if (i == t->nb_parties || !table_insert(&meters_of(t)->by_who, party_hash, i))
 		return PARTY_NONE;
+	ASSERT(t->fresh <= t->nb_parties && t->party[i].meters == 0);
 	if (i == t->fresh)
 		t->fresh++;
 	else
@@ -208,7 +210,10 @@ static void party_give(struct turn_shard *s, uint32_t i)
 	struct turn_meters *t = s->meters;
 	struct turn_party *p = &t->party[i];
 
-	if (i < PARTY_FIRST || --p->meters > 0)
+	if (i < PARTY_FIRST)
+		return;
+	ASSERT(p->meters > 0 && p->meters <= t->nb_slots && party_find(t, p->party_hash) == i);
+	if (--p->meters > 0)
 		return;
 	credit_give(s, p);
 	table_remove(&meters_of(t)->by_who, p->party_hash, i);
@@ -346,6 +351,9 @@ unsigned int turn_meter_ask(struct turn_shard *s, uint32_t slot, unsigned int le
 		t->party[m->user].left[leg] -= cost;
 		t->party[m->realm].left[leg] -= cost;
 	}
+	ASSERT((m->left[leg] & TURN_METER_BELOW_0) == 0);
+	ASSERT(!t->wide || m->user >= PARTY_FREE);
+	ASSERT(!t->wide || m->realm >= PARTY_FREE);
 	return TURN_OK;
 }
 

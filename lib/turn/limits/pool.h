@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "invariant.h"
 #include "trie.h"
 
 // Free records are chained through one word of their own. A freed record stays in limbo until the
@@ -42,6 +43,8 @@ static inline uint32_t pool_take(struct turn_pool *p)
 
 	if (p->free == 0)
 		return UINT32_MAX;
+	ASSERT(p->free + p->limbo <= p->size);
+	ASSERT(i != TRIE_NONE ? i < p->fresh : p->fresh < p->size);
 	p->free--;
 	if (i == TRIE_NONE)
 		return p->fresh++;
@@ -52,6 +55,8 @@ static inline uint32_t pool_take(struct turn_pool *p)
 // Frees a record; it can be allocated again after the next pool_round.
 static inline void pool_give(struct turn_pool *p, uint32_t i)
 {
+	ASSERT(i < p->fresh && i != p->limbo_head && i != p->head);
+	ASSERT(p->free + p->limbo < p->size);
 	*pool_next(p, i) = p->limbo_head;
 	if (p->limbo_head == TRIE_NONE)
 		p->limbo_tail = i;
@@ -64,6 +69,7 @@ static inline void pool_round(struct turn_pool *p)
 {
 	if (p->limbo == 0)
 		return;
+	ASSERT(p->limbo_head != TRIE_NONE && *pool_next(p, p->limbo_tail) == TRIE_NONE);
 	*pool_next(p, p->limbo_tail) = p->head;
 	p->head = p->limbo_head;
 	p->limbo_head = TRIE_NONE;

@@ -7,6 +7,7 @@
 // Counts do not depend on the limits, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
+#include "invariant.h"
 #include "limits/stripe.h"
 
 #include <stdatomic.h>
@@ -99,6 +100,7 @@ static void key_add(const struct turn_quota *q, struct keys *k, uint64_t hash)
 
 	for (; i > 0 && k->lock[i - 1] > in; i--)
 		k->lock[i] = k->lock[i - 1];
+	ASSERT(k->nb < BY_MOST && (i == 0 || k->lock[i - 1] <= in));
 	k->lock[i] = in;
 	k->lock[k->nb + 1] = NULL;
 	k->hash[k->nb] = hash;
@@ -245,6 +247,8 @@ void quota_give(struct turn_quota *q, const struct quota_ref *ref)
 
 	keys_of(q, ref, &k);
 	keys_lock(&k);
+	ASSERT(turn_quota_total(q) > 0);
+	ASSERT(realm == 0 || turn_quota_realm(q, realm) > 0);
 	keys_down(&k, k.nb);
 	atomic_fetch_sub_explicit(&q->total, 1, memory_order_relaxed);
 	if (realm != 0) // release: a thread that reads 0 sees everything that was counted

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Folds refusals by source and reason, and remembers attempts.
 #include "limits/refusals.h"
+#include "invariant.h"
 #include "turn_refusal.h"
 
 #define WAYS 4u
@@ -114,6 +115,7 @@ void refusals_take(struct refusals *r, const struct turn_event *event)
 	const uint16_t i = fold_find(&r->fold, first, WAYS, key);
 	const uint16_t rest = (uint16_t)(OWN + reason_of(event));
 
+	ASSERT(i >= first && i < first + WAYS && first < OWN && rest < ENTRIES);
 	if (event->proved || fold_has_room(&r->fold, i, key, event->at_ms))
 		return take_refusal(r, i, key, event);
 	take_refusal(r, rest, 0, event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts guaranteed and shared records of a pool by user.
 #include "limits/share.h"
+#include "invariant.h"
 
 #define USERS_MIN 1024u
 #define USERS_MAX 16384u
@@ -76,6 +77,7 @@ static uint32_t not_back(const struct share *s)
 
 uint32_t share_more(const struct share *s, uint32_t has, uint32_t nb)
 {
+	ASSERT(has <= UINT32_MAX / 2 && nb <= UINT32_MAX / 2);
 	return beyond_sure(s, has + nb) - beyond_sure(s, has);
 }
 
@@ -93,12 +95,14 @@ void share_take(struct share *s, uint64_t user, uint32_t has)
 		return;
 	s->held++;
 	count_user(s, user, 1);
+	ASSERT(held_by(s, user) <= s->held);
 }
 
 void share_give(struct share *s, uint64_t user, uint32_t has)
 {
 	if (has <= s->sure)
 		return;
+	ASSERT(s->held > 0 && held_by(s, user) > 0);
 	s->given++;
 	s->held--;
 	count_user(s, user, UINT32_MAX); // one less
@@ -106,6 +110,7 @@ void share_give(struct share *s, uint64_t user, uint32_t has)
 
 void share_give_all(struct share *s, uint64_t user, uint32_t has)
 {
+	ASSERT(s->held >= beyond_sure(s, has) && held_by(s, user) >= beyond_sure(s, has));
 	s->given += beyond_sure(s, has);
 	s->held -= beyond_sure(s, has);
 	count_user(s, user, 0 - beyond_sure(s, has));

@@ -2,6 +2,7 @@
 // Budgets for answers to strangers and for password guesses (doc/decisions/0006).
 
 #include "limits/stranger.h"
+#include "invariant.h"
 #include "requests/request.h"
 #include "shard.h"
 
@@ -75,6 +76,7 @@ static bool stale_answers(struct turn_request *r)
 	c->stale_s = second;
 	if (c->stale_answers == STALE_ANSWERS)
 		return false;
+	ASSERT(c->stale_answers < STALE_ANSWERS);
 	c->stale_answers++;
 	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts by keyed hashes in a small table with linear probing.
 #include "limits/stripe.h"
+#include "invariant.h"
 
 // An entry is a count and 40 bits of the hash, which distinguish its key from others of the stripe;
 // one of the bits marks a network. With the bits that select the stripe, that makes 48 bits in a
@@ -61,6 +62,7 @@ static bool forget_network(struct stripe *s, uint32_t first)
 		const uint64_t e = s->entry[i % STRIPED_ENTRIES];
 
 		if (count_of(e) != 0 && (tag_of(e) & STRIPE_NETWORK) != 0) {
+			ASSERT(s->used == STRIPED_ENTRIES - 1);
 			s->used--;
 			close_gap(s, i % STRIPED_ENTRIES);
 			return true;
@@ -86,6 +88,7 @@ bool stripe_up(struct stripe *s, uint64_t hash, uint32_t limit)
 	else if ((limit != 0 && count >= limit) || count == COUNT_MAX)
 		return false;
 	++*e;
+	ASSERT(s->used < STRIPED_ENTRIES && count_of(*e) > 0); // one place stays free
 	return true;
 }
 
@@ -93,8 +96,11 @@ void stripe_down(struct stripe *s, uint64_t hash)
 {
 	uint64_t *e = place_of(s, hash);
 
-	if (count_of(*e) == 0)
+	if (count_of(*e) == 0) {
+		ASSERT((hash & STRIPE_NETWORK) != 0); // only networks are forgotten
 		return;
+	}
+	ASSERT(s->used > 0 && s->used < STRIPED_ENTRIES);
 	--*e;
 	if (count_of(*e) == 0) {
 		s->used--;

@@ -2,6 +2,7 @@
 // Keeps the records of allocations that may move: handle, number of the last ticket, path.
 #include "mobile/mobile.h"
 #include "events/tell.h"
+#include "invariant.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -44,8 +45,10 @@ static void chain_remove(struct turn_shard *s, uint32_t slot)
 
 	if (link == NULL)
 		return;
-	while (*link != slot + 1)
+	while (*link != slot + 1) {
+		ASSERT(*link != 0); // the record is in the chain of its handle's slot
 		link = &s->mobile[*link - 1].next;
+	}
 	*link = s->mobile[slot].next;
 }
 
@@ -53,6 +56,7 @@ void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source)
 {
 	struct mobile *m = &s->mobile[slot];
 
+	ASSERT(m->handle == 0);
 	*m = (struct mobile){.handle = alloc_id(s, slot),
 		.source = source,
 		.serial = 1,
@@ -82,8 +86,10 @@ static void inherit_ticket(struct turn_shard *s, uint32_t slot, uint32_t sibling
 	struct mobile *m = &s->mobile[slot], *dst = &s->mobile[sibling];
 	const uint32_t heirs = dst->heirs;
 
+	ASSERT(m->handle != 0 && dst->handle == 0);
 	*dst = *m;
 	dst->heirs = heirs;
+	ASSERT(m->path == TURN_NONE || *line_path_slot(alloc_at(s, m->path)) == sibling);
 	m->handle = 0;
 	chain_add(s, sibling);
 	state_moved(s, sibling);
@@ -191,6 +197,7 @@ static void path_remove(struct turn_shard *s, uint32_t path)
 {
 	const uint64_t user = user_of(s, path);
 
+	ASSERT(path >= s->nb_slots && line_state(alloc_at(s, path)) == ALLOC_PATH);
 	table_remove(&s->clients, alloc_client_view(s, path).hash, path);
 	wheel_cancel(&s->wheel, path);
 	line_set_state(alloc_at(s, path), ALLOC_FREE);
@@ -203,6 +210,8 @@ void mobile_path_drop(struct turn_shard *s, struct mobile *m)
 
 	if (m->path == TURN_NONE)
 		return;
+	ASSERT(line_state(alloc_at(s, m->path)) == ALLOC_PATH);
+	ASSERT(mobile_of(s, *line_path_slot(alloc_at(s, m->path))) == m);
 	v = alloc_client_view(s, m->path);
 	redirect_gone(s, (uint8_t)alloc_at(s, m->path)->channel, &v);
 	path_remove(s, m->path);
@@ -231,6 +240,7 @@ bool mobile_path_make(struct turn_shard *s, uint32_t slot, const struct turn_vie
 	*redirect_until(alloc_at(s, path)) = s->now_ms + MOBILE_PATH_MS;
 	wheel_set(&s->wheel, path, s->now_ms + MOBILE_PATH_MS);
 	redirect_note(s, v->via, v, s->now_ms + MOBILE_PATH_MS, user);
+	ASSERT(alloc_lookup(s, v) == path && bitset_has(&s->live, slot));
 	return true;
 }
 
@@ -252,6 +262,8 @@ void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
 	const struct turn_view before = alloc_client_view(s, slot);
 	struct turn_view v = alloc_client_view(s, m->path);
 
+	ASSERT(line_state(alloc_at(s, m->path)) == ALLOC_PATH && bitset_has(&s->live, slot));
+	ASSERT(mobile_of(s, *line_path_slot(alloc_at(s, m->path))) == m);
 	v.via = (uint8_t)alloc_at(s, m->path)->channel;
 	path_remove(s, m->path);
 	m->path = TURN_NONE;

@@ -6,6 +6,7 @@
 // FIFOs are in memory that the owner of an allocated port may use.
 #include "relayed/relay_ports.h"
 #include "bitset.h"
+#include "invariant.h"
 #include "relayed/relay_map.h"
 
 #define NONE ILIST_NONE
@@ -81,10 +82,27 @@ static void set_state(struct relay_ports *p, uint32_t slot, enum port_state stat
 	bitset_put(&p->taken, slot, state == PORT_TAKEN);
 }
 
+// True if the counts agree with the sets: every usable port is in one of them.
+static inline bool counts_agree(const struct relay_ports *p)
+{
+	const struct pool *v4 = &p->pool[0], *v6 = &p->pool[1];
+
+	return v4->rested + v6->rested == p->rested.used && v4->even + v6->even == p->even.used &&
+		v4->both + v6->both == p->both.used &&
+		v4->nb_free + v6->nb_free == p->rested.used + p->resting.used &&
+		v4->nb_usable + v6->nb_usable == p->rested.used + p->resting.used + p->taken.used &&
+		v4->even <= v4->rested && v6->even <= v6->rested && v4->both <= v4->even &&
+		v6->both <= v6->even;
+}
+
 // --- FIFOs --------------------------------------------------------------------------------------
 
 static void fifo_append(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
+	ASSERT(state_of(p, slot) == PORT_RESTING);
+	// the first has rested longest
+	ASSERT(pool_of(p, slot)->resting[slot & 1].last == NONE ||
+		rest_at(p, pool_of(p, slot)->resting[slot & 1].last)->freed_ms <= now_ms);
 	rest_at(p, slot)->freed_ms = now_ms;
 	ilist_append(&pool_of(p, slot)->resting[slot & 1], links_of(p), slot);
 }
@@ -112,6 +130,7 @@ static bool settle_one(
 
 	if (slot == NONE || !rested_for(p, slot, now_ms, rest_ms))
 		return false;
+	ASSERT(state_of(p, slot) == PORT_RESTING && pool_of(p, slot) == o);
 	fifo_remove(p, slot);
 	set_state(p, slot, PORT_RESTED);
 	return true;
@@ -205,6 +224,8 @@ static uint32_t reuse_port(const struct relay_ports *p, const struct pool *o,
 // Allocates a port. If it has not rested in full it counts as early; both ports of a pair may.
 static void claim_port(struct relay_ports *p, uint32_t slot, uint64_t *early)
 {
+	ASSERT(state_of(p, slot) == PORT_RESTED || state_of(p, slot) == PORT_RESTING);
+	ASSERT(pool_of(p, slot)->nb_free > 0);
 	if (bitset_has(&p->resting, slot)) {
 		fifo_remove(p, slot);
 		(*early)++;
@@ -225,9 +246,11 @@ bool relay_ports_take(
 		s = reuse_port(p, o, want->kind, want->now_ms);
 	if (s == NONE)
 		return false;
+	ASSERT(pool_of(p, s) == o && (want->kind == RELAY_PORTS_ANY || s % 2 == 0));
 	claim_port(p, s, early);
 	if (want->kind == RELAY_PORTS_PAIR)
 		claim_port(p, s + 1, early);
+	ASSERT(counts_agree(p));
 	*slot = s;
 	return true;
 }
@@ -239,6 +262,7 @@ bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot)
 	if (!bitset_has(&p->rested, slot))
 		return false;
 	claim_port(p, slot, &early);
+	ASSERT(early == 0 && counts_agree(p));
 	return true;
 }
 
@@ -250,6 +274,7 @@ void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 	set_state(p, slot, PORT_RESTING);
 	fifo_append(p, slot, now_ms);
 	pool_of(p, slot)->nb_free++;
+	ASSERT(pool_of(p, slot)->nb_free <= pool_of(p, slot)->nb_usable && counts_agree(p));
 }
 
 void relay_ports_give_unused(struct relay_ports *p, uint32_t slot)
@@ -258,6 +283,7 @@ void relay_ports_give_unused(struct relay_ports *p, uint32_t slot)
 		return;
 	set_state(p, slot, PORT_RESTED);
 	pool_of(p, slot)->nb_free++;
+	ASSERT(pool_of(p, slot)->nb_free <= pool_of(p, slot)->nb_usable && counts_agree(p));
 }
 
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4)
@@ -331,5 +357,6 @@ struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 		pool_of(p, slot)->nb_usable++;
 		pool_of(p, slot)->nb_free++;
 	}
+	ASSERT(counts_agree(p));
 	return p;
 }

@@ -2,6 +2,7 @@
 // Allocates and frees relayed transport addresses: one for each allocation (relay_ports.c), or a
 // few that all allocations of a shard share (shared.c).
 #include "relayed/relayed.h"
+#include "invariant.h"
 #include "relayed/relay_map.h"
 #include "relayed/relay_ports.h"
 #include "shard.h"
@@ -163,6 +164,7 @@ static enum turn_refusal take_shared(struct turn_shard *s, uint32_t number, uint
 	*slot = pool_take(&h->slots);
 	if (*slot == TURN_NONE)
 		return TURN_REFUSED_NO_MEMORY;
+	ASSERT(h->slot[*slot].endpoints == 0 && number < h->nb);
 	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
 	h->address[number].allocations++;
 	return TURN_GRANTED;
@@ -219,6 +221,8 @@ static void give_shared(struct turn_shard *s, uint32_t slot)
 {
 	struct shared *h = &s->shared;
 
+	ASSERT(h->slot[slot].endpoints == 0);
+	ASSERT(h->address[h->slot[slot].number].allocations > 0);
 	h->address[h->slot[slot].number].allocations--;
 	pool_give(&h->slots, slot);
 }

@@ -3,6 +3,7 @@
 // (RFC 8656 7.2).
 #include "relayed/reservation.h"
 #include "bytes.h"
+#include "invariant.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -37,6 +38,8 @@ void reservation_put(struct turn_shard *s, uint32_t slot, const struct reservati
 	struct turn_cold *c = cold_at(s, slot);
 	uint32_t *head = chain_of(s, r->token);
 
+	ASSERT(line_state(alloc_at(s, slot)) == ALLOC_FREE && !bitset_has(&s->live, slot));
+	ASSERT(!wheel_armed(&s->wheel, slot));
 	c->reserved.quota = r->quota;
 	c->reserved.until = (uint32_t)(s->now_ms + r->left_ms);
 	c->reserved.next = *head;
@@ -53,6 +56,7 @@ bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_re
 	uint8_t token[TURN_TOKEN_LEN];
 	const struct reservation r = {token, *quota, TURN_RESERVATION_MS};
 
+	ASSERT(slot % 2 == 1); // the upper port of a pair
 	if (!reservation_token(s, slot - 1, alloc_number(s, slot - 1), token))
 		return false;
 	reservation_put(s, slot, &r);
@@ -66,6 +70,7 @@ uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_T
 	while (slot != TURN_NONE &&
 		!stun_equal(cold_at(s, slot)->reserved.token, token, TURN_TOKEN_LEN))
 		slot = cold_at(s, slot)->reserved.next;
+	ASSERT(slot == TURN_NONE || line_state(alloc_at(s, slot)) == ALLOC_RESERVED);
 	if (slot == TURN_NONE || ms_left(cold_at(s, slot)->reserved.until, s->now_ms) == 0)
 		return TURN_NONE;
 	return slot;
@@ -75,8 +80,11 @@ void reservation_take(struct turn_shard *s, uint32_t slot)
 {
 	uint32_t *link = chain_of(s, cold_at(s, slot)->reserved.token);
 
-	while (*link != slot)
+	ASSERT(line_state(alloc_at(s, slot)) == ALLOC_RESERVED);
+	while (*link != slot) {
+		ASSERT(*link != TURN_NONE); // every reserved slot is in the chain of its token
 		link = &cold_at(s, *link)->reserved.next;
+	}
 	*link = cold_at(s, slot)->reserved.next;
 	state_ended(s, slot);
 	wheel_cancel(&s->wheel, slot);

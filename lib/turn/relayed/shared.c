@@ -4,6 +4,7 @@
 // one shared address cannot have the same peer, because the peer's datagrams could belong to
 // either.
 #include "relayed/shared.h"
+#include "invariant.h"
 #include "relayed/relay_map.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -183,6 +184,17 @@ enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct 
 	return SHARED_FREE;
 }
 
+// True if the counts of registered endpoints agree.
+static inline bool counts_agree(const struct shared *h, uint32_t slot)
+{
+	const uint32_t used = pool_used(&h->endpoints);
+	const uint32_t mine = h->slot[slot].endpoints;
+
+	return h->table.used == used && mine <= h->address[h->slot[slot].number].endpoints &&
+		h->address[h->slot[slot].number].endpoints <= used &&
+		h->holdings.table.used <= used;
+}
+
 uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct shared *h = &s->shared;
@@ -206,6 +218,7 @@ uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpo
 		.addr = peer->addr, .port = peer->port, .number = number, .slot = slot};
 	h->slot[slot].endpoints++;
 	h->address[number].endpoints++;
+	ASSERT(counts_agree(h, slot));
 	return i;
 }
 
@@ -215,6 +228,8 @@ void shared_keep(struct turn_shard *s, uint32_t endpoint)
 	const uint32_t permission = peers_permission_find(s, e->slot, &e->addr);
 	uint32_t *head = &s->shared.of_permission[permission];
 
+	ASSERT(permission != TURN_NONE);
+	ASSERT(*head == TURN_NONE || s->shared.endpoint[*head].slot == e->slot);
 	state_endpoint(s, endpoint, permission);
 	e->links.child[0] = *head;
 	*head = endpoint;
@@ -225,6 +240,7 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
 	struct shared *h = &s->shared;
 	const struct shared_endpoint *e = &h->endpoint[endpoint];
 
+	ASSERT(h->slot[e->slot].endpoints > 0 && h->slot[e->slot].number == e->number);
 	state_endpoint_gone(s, endpoint);
 	share_give(&h->share, cold_at(s, e->slot)->quota_user, h->slot[e->slot].endpoints);
 	holdings_remove(&h->holdings, who_has(s, e->slot, &e->addr, e->port));
@@ -232,6 +248,7 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
 	h->slot[e->slot].endpoints--;
 	h->address[e->number].endpoints--;
 	pool_give(&h->endpoints, endpoint);
+	ASSERT(counts_agree(h, e->slot));
 }
 
 void shared_forget(struct turn_shard *s, uint32_t permission)

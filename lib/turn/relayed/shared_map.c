@@ -3,6 +3,7 @@
 // listeners, are dealt one by one: every worker has some if there are at least as many addresses as
 // workers.
 #include "relayed/shared_map.h"
+#include "invariant.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
 
@@ -50,6 +51,8 @@ struct shared_place shared_map_place(
 {
 	const uint32_t i = m->by_number[m->first[worker] + number];
 
+	ASSERT(number < shared_map_count(m, worker));
+	ASSERT(m->home[i].worker == worker && m->home[i].number == number);
 	return (struct shared_place){.addr = i / m->nb_ports,
 		.port = (uint16_t)(m->port_lo + i % m->nb_ports),
 		.is_v4 = m->is_v4[i / m->nb_ports]};

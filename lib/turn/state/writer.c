@@ -2,6 +2,7 @@
 // Writes records. The word is stored last, so that a process that dies leaves the old record, an
 // empty one, or one that is marked as half-written.
 #include "state/writer.h"
+#include "invariant.h"
 #include "shard.h"
 
 // Keeps the compiler from moving stores across it. The CPU needs no barrier: the stores of a dead
@@ -32,11 +33,15 @@ static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *b
 	const struct hash_key *key = &s->state.key;
 	struct state_alloc *r = &s->state.alloc[slot];
 
+	ASSERT((time & STATE_TIME_MASK) != 0 && (time & ~STATE_ENDED) <= STATE_TIME_MASK);
+	ASSERT(body->made == cold_at(s, slot)->made);
+	ASSERT(body->kind == STATE_ALLOCATION || body->kind == STATE_RESERVATION);
 	body->word = STATE_WRITING;
 	body->digest = state_digest_alloc(key, body);
 	put_word(&r->word, STATE_WRITING);
 	*r = *body;
 	put_word(&r->word, state_word(key, body->digest, STATE_PLACE_ALLOC | slot, time));
+	ASSERT(state_time(r->word) == time);
 }
 
 static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
@@ -94,6 +99,7 @@ void state_moved(struct turn_shard *s, uint32_t slot)
 	if (s->state.alloc == NULL)
 		return;
 	body = s->state.alloc[slot];
+	ASSERT(body.kind == STATE_ALLOCATION && (state_time(body.word) & STATE_ENDED) == 0);
 	put_client(s, slot, &body);
 	alloc_put(s, slot, &body, state_time(body.word));
 }
@@ -105,6 +111,7 @@ void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *
 	if (s->state.alloc == NULL)
 		return;
 	body = s->state.alloc[slot];
+	ASSERT(body.kind == STATE_ALLOCATION && (state_time(body.word) & STATE_ENDED) == 0);
 	body.name_len = cred->name_len;
 	memcpy(body.ident, cred->ident, sizeof(body.ident));
 	memcpy(body.mac, cred->mac, sizeof(body.mac));
@@ -120,6 +127,7 @@ void state_joined(struct turn_shard *s, uint32_t slot)
 	if (s->state.alloc == NULL)
 		return;
 	body = s->state.alloc[slot];
+	ASSERT(body.kind == STATE_ALLOCATION && (state_time(body.word) & STATE_ENDED) == 0);
 	body.relay2 = (uint16_t)alloc_relay_index(s, sibling);
 	body.relay2_port = __builtin_bswap16(alloc_at(s, sibling)->relay_port);
 	put_client(s, slot, &body);
@@ -167,6 +175,8 @@ static void alloc_time(struct turn_shard *s, uint32_t slot, uint64_t time)
 {
 	struct state_alloc *r = &s->state.alloc[slot];
 
+	ASSERT(r->word != STATE_EMPTY && r->word != STATE_WRITING);
+	ASSERT(r->made == cold_at(s, slot)->made);
 	put_word(&r->word, state_word(&s->state.key, r->digest, STATE_PLACE_ALLOC | slot, time));
 }
 
@@ -198,6 +208,8 @@ void state_permission(
 		.slot = slot,
 		.made = cold_at(s, slot)->made};
 	digest = state_digest_permission(&s->state.key, &body);
+	ASSERT(is_new ||
+		(r->slot == slot && r->made == body.made && addr_eq(&r->peer, &body.peer)));
 	if (is_new) {
 		put_word(&r->word, STATE_WRITING);
 		*r = body;
@@ -230,6 +242,8 @@ void state_channel(struct turn_shard *s, uint32_t channel, uint32_t left_ms, boo
 		.port = c->port,
 		.form = s->channel_form[channel]};
 	digest = state_digest_channel(&s->state.key, &body);
+	ASSERT(is_new || r->made == body.made);
+	ASSERT(is_new || (r->slot == body.slot && r->permission == body.permission));
 	if (is_new) {
 		put_word(&r->word, STATE_WRITING);
 		*r = body;

@@ -2,6 +2,7 @@
 // Relay ports for TCP, and the numbers of connections.
 #include "tcp/tcp_table.h"
 #include "csprng.h"
+#include "invariant.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "shard.h"
@@ -69,6 +70,8 @@ enum turn_refusal tcp_table_take(struct turn_shard *s, uint64_t user, uint32_t *
 		return TURN_REFUSED_NO_PORT;
 	if (!share_fits(&t->share, user, 0, 1))
 		return TURN_REFUSED_PORT_SHARE;
+	ASSERT(t->free <= t->nb && t->rest[t->first] < t->nb);
+	ASSERT(t->place[t->rest[t->first]].allocation == 0);
 	share_take(&t->share, user, 0);
 	*place = place_of(s, t->rest[t->first]);
 	t->first = (t->first + 1) % t->nb;
@@ -81,6 +84,8 @@ void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user)
 {
 	struct tcp_table *t = &s->tcp;
 
+	ASSERT(t->free < t->nb && place % s->workers == s->worker);
+	ASSERT(find_place(s, place)->allocation == 0);
 	share_give(&t->share, user, 1);
 	share_round(&t->share); // it may be allocated again at once
 	t->rest[(t->first + t->free++) % t->nb] = place / s->workers;
@@ -108,6 +113,7 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot)
 {
 	struct tcp_place *p = find_place(s, tcp_table_place(s, slot));
 
+	ASSERT(p->allocation == 0 && alloc_is_tcp(s, slot));
 	p->slot = slot;
 	__atomic_store_n(&p->connections, 0, __ATOMIC_RELAXED);
 	tcp_usage_begin(s, p);
@@ -116,6 +122,8 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot)
 
 void tcp_table_close(struct turn_shard *s, uint32_t slot)
 {
+	ASSERT(find_place(s, tcp_table_place(s, slot))->allocation == alloc_id(s, slot));
+	ASSERT(find_place(s, tcp_table_place(s, slot))->slot == slot);
 	__atomic_store_n(&find_place(s, tcp_table_place(s, slot))->allocation, 0, __ATOMIC_RELEASE);
 	tcp_usage_end(s, slot);
 }

@@ -4,6 +4,7 @@
 // from them as a worker does, and only the worker opens and closes them.
 #include "tcp/tcp_usage.h"
 #include "bucket.h"
+#include "invariant.h"
 #include "limits/accounts.h"
 #include "limits/meters.h"
 #include "shard.h"
@@ -35,8 +36,10 @@ static void accounts_set(struct turn_shard *s, struct tcp_place *p)
 void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p)
 {
 	// `moved` has no bytes left from the last allocation.
-	for (unsigned int leg = 0; leg < 2; leg++)
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		ASSERT((__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES) == 0);
 		atomic_store_explicit(&p->due[leg], 0, memory_order_relaxed);
+	}
 	accounts_set(s, p);
 }
 
@@ -54,6 +57,7 @@ static void fold_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, ui
 	s->usage[slot].bytes[leg] += (uint32_t)spilled;
 	sums_bytes(s, slot, leg, spilled * TURN_SPILL_BYTES);
 	c.bytes = (uint32_t)(bytes % TURN_SPILL_BYTES);
+	ASSERT(c.bytes < TURN_SPILL_BYTES);
 	line_set_count(l, leg, c);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "addr_text.h"
+#include "turn_shard.h"
 #include "turn_state.h"
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
@@ -225,7 +226,9 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 
 void fixture_close(struct fixture *f)
 {
+	turn_shard_check(f->shard);
 	turn_shard_close(f->shard);
+	turn_shard_check(f->shard);
 	if (f->shares == NULL) // every shard has returned its quota
 		assert_int_equal(turn_quota_total(f->quota), 0);
 	fixture_forget(f);
