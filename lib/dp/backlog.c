@@ -14,6 +14,7 @@
 #include "dp_view.h"
 #include "drop_of.h"
 #include "hash.h"
+#include "invariant.h"
 #include "link/local_addrs.h"
 #include "turn.h"
 #include "turn_mark.h"
@@ -198,6 +199,18 @@ static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
 	return queue_id == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 }
 
+// True if the counts of the two queues agree.
+static inline bool counts_agree(const struct backlog *b)
+{
+	const struct backlog_queue *known = &b->queue[BACKLOG_KNOWN];
+	const struct backlog_queue *strangers = &b->queue[BACKLOG_STRANGERS];
+	const uint32_t waiting = known->waiting[0] + known->waiting[1] + strangers->waiting[0] +
+		strangers->waiting[1];
+
+	return b->n == known->n + strangers->n && b->n == waiting + b->streams &&
+		known->longs <= BACKLOG_LONG && strangers->longs <= BACKLOG_LONG;
+}
+
 static void append_packet(
 	struct backlog *b, struct backlog_queue *q, struct rte_mbuf *m, uint64_t hash)
 {
@@ -206,6 +219,7 @@ static void append_packet(
 	struct backlog_bucket *bucket = bucket_of(q, hash);
 	const bool request = is_request(v);
 
+	ASSERT(q->n <= q->nb_slots && bucket->n < q->n);
 	q->ring[pos] = m;
 	q->tag[pos] = tag_of(hash, request);
 	if (bucket->n++ == 0)
@@ -236,6 +250,7 @@ static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_qu
 	mbuf_meta_of(m)->datagram = *v;
 	b->queue[queue_id].longs += is_long(w, m);
 	append_packet(b, &b->queue[queue_id], m, hash);
+	ASSERT(counts_agree(b));
 }
 
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
@@ -278,6 +293,8 @@ static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 	struct backlog_bucket *bucket = bucket_of(q, hash_of(b, v));
 	const bool request = is_request(v);
 
+	ASSERT(q->n > 0 && bucket->n > 0 && bucket->head == q->head);
+	ASSERT(((q->tag[q->head] & KIND) != 0) == request);
 	// the oldest of all is also the oldest of its bucket
 	bucket->head = q->next[q->head];
 	bucket->n--;
@@ -292,6 +309,7 @@ static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 	q->longs -= is_long(w, m);
 	q->n--;
 	b->n--;
+	ASSERT(counts_agree(b));
 	return m;
 }
 
@@ -360,6 +378,7 @@ unsigned int backlog_fill(struct worker *w)
 			left -= RTE_MIN(left, request_cost(q));
 			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + request_cost(q) : 0;
 		}
+		ASSERT(q->n > 0);
 		m = pop_packet(w, q);
 		w->burst.turn.view[w->burst.n] = mbuf_meta_of(m)->datagram;
 		w->burst.m[w->burst.n++] = m;

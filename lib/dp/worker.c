@@ -39,6 +39,7 @@
 #include "dp_view.h"
 #include "exception/exception.h"
 #include "fastpath.h"
+#include "invariant.h"
 #include "ip/dscp.h"
 #include "ip/fragments.h"
 #include "ip/icmp_errors.h"
@@ -63,6 +64,7 @@
 
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 {
+	ASSERT(reason < DP_DROP_END);
 	w->live.drop[reason]++;
 	if (unlikely(w->capture != NULL))
 		capture_drop(w, m, reason);
@@ -107,6 +109,7 @@ static void burst_once(struct worker *w, unsigned int received, unsigned int hom
 
 	if (b->n == 0)
 		return;
+	ASSERT(b->n <= DP_BURST);
 	b->turn.n = b->n;
 	b->turn.homes = homes;
 	turn_route_begin(w->shard, &b->turn);

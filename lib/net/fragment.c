@@ -2,6 +2,7 @@
 // Parses and writes fragments of IPv4 and IPv6.
 #include "fragment.h"
 #include "bytes.h"
+#include "invariant.h"
 #include "net_int.h"
 
 #define MORE_V4 0x2000 // in the field of flags and offset, which counts units
@@ -115,6 +116,8 @@ uint32_t net_fragment_write(
 	const uint32_t l4_off = l3_off + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const uint32_t headers = l4_off + (is_v4 ? 0 : NET_FRAGMENT_HEADER_LEN);
 
+	ASSERT(c->off % NET_FRAGMENT_UNIT == 0 && (!c->more || c->len % NET_FRAGMENT_UNIT == 0));
+	ASSERT(c->len > 0 && (uint32_t)c->off + c->len <= UINT16_MAX);
 	memcpy(out, frame, l4_off);
 	memcpy(out + headers, frame + l4_off + c->off, c->len);
 	if (is_v4)

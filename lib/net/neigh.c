@@ -2,6 +2,7 @@
 // The neighbour table (net.h): entries of ARP and ND with their states, timer queues, packets held
 // for an answer, and rate limits of requests.
 #include "ilist.h"
+#include "invariant.h"
 #include "neigh_shares.h"
 #include "net_int.h"
 #include "table.h"
@@ -101,6 +102,8 @@ size_t neigh_size(const struct neigh_config *c)
 static void queue_add(struct neigh_table *t, uint16_t i, enum queue queue)
 {
 	t->entry[i].queue = (uint8_t)queue;
+	ASSERT((queue == Q_FREE) == (t->entry[i].state == NEIGH_FREE));
+	ASSERT((queue == Q_STALE) == (t->entry[i].state == NEIGH_STALE));
 	ilist_append(&t->queue[queue], ILIST_LINKS(t->entry, link), i);
 }
 
@@ -183,6 +186,7 @@ static void enter_state(struct neigh_table *t, uint16_t i, enum neigh_state stat
 	e->tries = 0;
 	e->contested &= state == NEIGH_STALE || state == NEIGH_PROBE;
 	e->due_ms = now_ms + (state == NEIGH_REACHABLE ? t->config.reachable_ms : RETRY_MS);
+	ASSERT(state != NEIGH_FREE || e->nb_held == 0);
 	queue_add(t, i, queue_of[state]);
 	hop_update(t, i);
 }
@@ -292,6 +296,7 @@ static uint16_t add_entry(
 		enter_state(t, i, NEIGH_FREE, 0);
 		return NEIGH_NONE;
 	}
+	ASSERT(e->nb_held == 0 && !e->kept);
 	e->target = *target;
 	e->hash = h;
 	e->port = port;
@@ -370,6 +375,8 @@ bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 
 	if (neigh_room(t, index) == 0)
 		return false;
+	ASSERT(h != NEIGH_NONE && t->nb_held < t->config.held_total);
+	ASSERT((e->nb_held == 0) || t->held[e->last_held].next == NEIGH_NONE);
 	t->free_held = t->held[h].next;
 	t->held[h] = (struct held){packet, NEIGH_NONE, e->share};
 	if (e->nb_held == 0)
@@ -380,6 +387,7 @@ bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 	e->nb_held++;
 	t->nb_held++;
 	t->held_by[e->share]++;
+	ASSERT(e->nb_held <= t->config.held_each && t->held_by[e->share] <= t->nb_held);
 	return true;
 }
 
@@ -393,6 +401,8 @@ unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, u
 	while (n < max && e->nb_held > 0) {
 		const uint16_t h = e->first_held;
 
+		ASSERT(h != NEIGH_NONE && t->held[h].packet != NULL);
+		ASSERT(t->held_by[t->held[h].share] > 0 && t->nb_held >= e->nb_held);
 		packets[n++] = t->held[h].packet;
 		e->first_held = t->held[h].next;
 		t->held_by[t->held[h].share]--;
@@ -419,6 +429,7 @@ static bool assign_mac(struct neigh_table *t, uint16_t i, const uint8_t *mac,
 	const bool was_usable = is_usable(e);
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
+	ASSERT(e->tries <= NEIGH_TRIES || e->queue == Q_CLAIMED);
 	give_back(t, e);
 	if (moved) // mac may point to the entry's own MAC
 		memcpy(e->mac, mac, sizeof(e->mac));
@@ -500,6 +511,7 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
+		ASSERT(t->entry[i].state == NEIGH_REACHABLE);
 		enter_state(t, i, NEIGH_STALE, now_ms);
 	}
 }
@@ -530,6 +542,8 @@ static void ask_target(struct neigh_table *t, uint16_t i, uint64_t now_ms, struc
 	*out = (struct neigh_ask){
 		.target = e->target, .unicast = e->state == NEIGH_PROBE, .port = e->port};
 	memcpy(out->mac, e->mac, sizeof(out->mac));
+	ASSERT(e->state == NEIGH_INCOMPLETE || e->state == NEIGH_PROBE);
+	ASSERT(e->tries < NEIGH_TRIES);
 	e->tries++;
 	if (e->contested)
 		wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
@@ -544,6 +558,7 @@ static bool fail_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms, struc
 	struct entry *e = &t->entry[i];
 	const uint8_t share = payer_of(e, e->share);
 
+	ASSERT(is_asked(e) && e->tries >= NEIGH_TRIES);
 	if (due->nb_failed == NEIGH_DUE_MAX)
 		return false;
 	memset(e->mac, 0, sizeof(e->mac));

@@ -3,6 +3,7 @@
 // a word is replaced as a whole, and in a full set the oldest one is replaced. A lost word, or one
 // mistaken for another target's, costs a worker one answer or one message: it asks again.
 #include "neigh_asked.h"
+#include "invariant.h"
 #include "net_int.h"
 
 #define SETS 16384
@@ -31,6 +32,8 @@ struct asked {
 
 static uint64_t pack_word(const struct asked *k)
 {
+	ASSERT(k->tag >> (64 - TAG_SHIFT) == 0 && k->ticks <= 0xfffff);
+	ASSERT(k->any <= ANSWERS && k->from_owner <= ANSWERS && k->claims <= CLAIMS);
 	return (uint64_t)k->tag << TAG_SHIFT | (uint64_t)k->ticks << 26 | (uint64_t)k->owner << 10 |
 		(uint64_t)k->any << 6 | (uint64_t)k->from_owner << 2 | k->claims;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rate limits of neighbour requests: one bucket per share.
 #include "neigh_shares.h"
+#include "invariant.h"
 
 // Cost of a request. Each share has asks tokens a second, so all NEIGH_SHARES together can send
 // that many requests.
@@ -49,6 +50,7 @@ void neigh_shares_back(struct neigh_shares *s, uint8_t share, unsigned int quest
 {
 	const struct limit l = limit_of(s);
 
+	ASSERT(share <= NEIGH_SHARE_NONE && questions <= NEIGH_TRIES);
 	if (share != NEIGH_SHARE_NONE)
 		bucket_give(&s->one[share], &l, questions * QUESTION);
 }

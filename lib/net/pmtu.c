@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of path MTUs.
 #include "pmtu.h"
+#include "invariant.h"
 
 #define WAYS 4
 
@@ -85,6 +86,8 @@ bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint
 			slot = &b[i];
 	}
 	*slot = (struct pmtu_place){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
+	ASSERT(t->until_ms <= slot->until_ms); // time does not go back
+	ASSERT(pmtu_find(t, flow, now_ms) == mtu || t->until_ms <= now_ms);
 	t->until_ms = slot->until_ms;
 	return true;
 }

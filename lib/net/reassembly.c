@@ -4,6 +4,7 @@
 // flows of its source and network, and finds the oldest of them.
 #include "ilist.h"
 #include "reassembly.h"
+#include "invariant.h"
 
 #define NETWORK_MOST 64u // most flows of an IPv6 /48: a walk may visit all of them
 
@@ -101,6 +102,8 @@ static void unlink_flow(struct reassembly *r, uint32_t i)
 {
 	const struct flow *f = &r->flow[i];
 
+	ASSERT(f->prev != REASSEMBLY_NONE ? r->flow[f->prev].next == i : r->bucket[f->bucket] == i);
+	ASSERT(f->next == REASSEMBLY_NONE || r->flow[f->next].prev == i);
 	if (f->prev != REASSEMBLY_NONE)
 		r->flow[f->prev].next = f->next;
 	else
@@ -115,6 +118,8 @@ static void link_flow(struct reassembly *r, uint32_t i, uint32_t bucket)
 	struct flow *f = &r->flow[i];
 
 	f->bucket = bucket;
+	ASSERT(bucket <= r->mask);
+	ASSERT(r->by_age.last == REASSEMBLY_NONE || r->flow[r->by_age.last].born_ms <= f->born_ms);
 	f->prev = REASSEMBLY_NONE;
 	f->next = r->bucket[bucket];
 	if (f->next != REASSEMBLY_NONE)
@@ -125,6 +130,7 @@ static void link_flow(struct reassembly *r, uint32_t i, uint32_t bucket)
 
 static void drop_pieces(struct reassembly *r, struct flow *f, enum net_drop reason)
 {
+	ASSERT(r->held >= f->nb_pieces && f->nb_pieces <= NET_FRAGMENTS_MAX);
 	r->held -= f->nb_pieces;
 	r->lost[reason] += f->nb_pieces;
 	r->any_lost = r->any_lost || f->nb_pieces != 0;
@@ -221,6 +227,7 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 	}
 	if (i != REASSEMBLY_NONE)
 		end_flow(r, i);
+	ASSERT(r->free != REASSEMBLY_NONE); // a flow has ended if all were in use
 	i = r->free;
 	r->free = r->flow[i].next;
 	r->flow[i].src = p->src;
@@ -285,6 +292,7 @@ static enum net_drop put_fragment(struct reassembly *r, uint32_t i, const struct
 		bad = NET_DROP_FRAGMENT_MALFORMED;
 	if (bad != NET_OK)
 		return spoil_flow(r, f, bad);
+	ASSERT(f->got + p->len <= r->c.longest && end <= r->c.longest);
 	memcpy(room + p->off, p->data, p->len);
 	f->piece[f->nb_pieces++] = (struct piece){p->off, (uint16_t)end};
 	f->got += p->len;
@@ -295,6 +303,8 @@ static enum net_drop put_fragment(struct reassembly *r, uint32_t i, const struct
 		f->tos = p->tos;
 		f->ttl = p->ttl;
 	}
+	ASSERT(f->furthest <= r->c.longest && f->got <= f->furthest);
+	ASSERT(f->total == 0 || f->furthest <= f->total);
 	r->held++;
 	return NET_OK;
 }
@@ -311,6 +321,8 @@ static void finish_flow(struct reassembly *r, uint32_t i, struct reassembly_whol
 		.fragments = f->nb_pieces,
 		.tos = (f->ecn & 1 << ECN_CE) != 0 ? f->tos | ECN_CE : f->tos,
 		.ttl = f->ttl};
+	ASSERT(f->ended_by == NET_OK && f->got == f->total && f->furthest == f->total);
+	ASSERT(f->nb_pieces > 0 && r->held >= f->nb_pieces);
 	r->held -= f->nb_pieces;
 	end_flow(r, i);
 }
@@ -359,6 +371,7 @@ uint32_t reassembly_clear(struct reassembly *r)
 
 	while (r->by_age.first != REASSEMBLY_NONE)
 		end_flow(r, r->by_age.first);
+	ASSERT(r->by_age.last == REASSEMBLY_NONE);
 	r->held = 0;
 	return n;
 }

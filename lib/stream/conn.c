@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "framing.h"
 #include "identity/tls_offer.h"
+#include "invariant.h"
 #include "out/outgoing.h"
 #include "relay/splice.h"
 #include "tos.h"
@@ -39,12 +40,15 @@ static void slot_give(struct thread *t, struct conn *c)
 {
 	const uint32_t i = (uint32_t)(c - t->conn);
 
+	ASSERT(i < t->used && c->queued == TURNS_NONE && !c->young && c->out.first == NULL);
+	ASSERT(c->ssl == NULL && c->rest == NULL && c->splice == NULL);
 	*c = (struct conn){.generation = c->generation, .link.next = t->free};
 	t->free = i;
 }
 
 static void young_add(struct thread *t, struct conn *c)
 {
+	ASSERT(!c->young && !c->heard);
 	c->young = true;
 	ilist_append(&t->young, ILIST_LINKS(t->conn, by_age), (uint32_t)(c - t->conn));
 }
@@ -82,6 +86,7 @@ bool conn_open(
 	if (i == CONN_NONE) // closed connections not yet known to every worker occupy slots, too
 		return false;
 	c = &t->conn[i];
+	ASSERT(c->state == CONN_FREE && t->live[i] == 0);
 	*c = (struct conn){.fd = fd,
 		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
 		.state = l->mode == STREAM_DETECT ? CONN_DETECT : CONN_OPEN,
@@ -128,6 +133,7 @@ static void ended_add(struct thread *t, struct conn *c)
 {
 	const uint32_t i = (uint32_t)(c - t->conn);
 
+	ASSERT(c->queued == TURNS_NONE && t->live[i] == 0);
 	c->state = CONN_ENDED;
 	c->told = 0;
 	ilist_append(&t->ended.list, ILIST_LINKS(t->conn, link), i);
@@ -141,6 +147,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	const uint32_t i = (uint32_t)(c - t->conn);
 	bool whole = true;
 
+	ASSERT(c->state != CONN_FREE && c->state != CONN_ENDED && t->stats.connections > 0);
 	stats_add(reason, 1);
 	stats_add(&t->stats.connections, -1);
 	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
@@ -202,6 +209,7 @@ void conn_tell_ends(struct thread *t)
 
 			if (!conf->ops->ended(conf->ctx, t->index, w, &origin))
 				break;
+			ASSERT(c->state == CONN_ENDED && c->told < conf->workers);
 			c->told++;
 		}
 		t->untold &= ~(UINT64_C(1) << w);
@@ -211,6 +219,7 @@ void conn_tell_ends(struct thread *t)
 		t->conn[t->ended.list.first].told == conf->workers) {
 		struct conn *c = &t->conn[t->ended.list.first];
 
+		ASSERT(c->state == CONN_ENDED);
 		ilist_remove(&t->ended.list, ILIST_LINKS(t->conn, link), t->ended.list.first);
 		slot_give(t, c);
 	}
@@ -307,6 +316,7 @@ void conn_spare(struct thread *t, struct conn *c, bool spared)
 {
 	if (c->trusted || c->spared == spared)
 		return;
+	ASSERT(c->state != CONN_FREE && c->state != CONN_ENDED);
 	c->spared = spared;
 	conn_limits_spare(&t->s->caps, &c->client.addr, spared);
 }

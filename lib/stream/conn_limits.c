@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "conn_limits.h"
+#include "invariant.h"
 
 #define NONE UINT32_MAX
 
@@ -104,14 +105,17 @@ static bool change_count(
 	hash = hash_addr(&c->key, &a, level);
 	i = find_source(l, hash, &a);
 	if (i == NONE) {
+		ASSERT(step > 0);
 		i = l->free; // never empty: there are no more sources than connections
 		if (!table_insert(&l->table, hash, i))
 			return false;
 		l->free = l->source[i].next;
 		l->source[i] = (struct conn_limits_source){.addr = a};
 	}
+	ASSERT(step > 0 || l->source[i].count > 0);
 	l->source[i].count += (uint32_t)step;
 	if (l->source[i].count == 0) {
+		ASSERT(l->table.used > 0);
 		table_remove(&l->table, hash, i);
 		l->source[i].next = l->free;
 		l->free = i;
@@ -131,6 +135,7 @@ static enum conn_limits_answer take_counts(struct conn_limits *c, const struct a
 		change_count(c, CONN_LIMITS_BY_SOURCE, a, -1);
 		return CONN_LIMITS_TOTAL;
 	}
+	ASSERT(c->total < c->max);
 	c->total++;
 	return CONN_LIMITS_OK;
 }
@@ -148,6 +153,7 @@ enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct add
 void conn_limits_give(struct conn_limits *c, const struct addr *source)
 {
 	pthread_mutex_lock(&c->lock);
+	ASSERT(c->total > 0 && c->total <= c->max);
 	c->total--;
 	change_count(c, CONN_LIMITS_BY_SOURCE, source, -1);
 	change_count(c, CONN_LIMITS_BY_NETWORK, source, -1);
@@ -188,6 +194,7 @@ bool conn_limits_take_total(struct conn_limits *c)
 void conn_limits_give_total(struct conn_limits *c)
 {
 	pthread_mutex_lock(&c->lock);
+	ASSERT(c->total > 0 && c->total <= c->max);
 	c->total--;
 	pthread_mutex_unlock(&c->lock);
 }

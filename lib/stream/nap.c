@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides when a stream thread naps, and for how long (nap.h).
 #include "nap.h"
+#include "invariant.h"
 
 void nap_init(struct nap *n)
 {
@@ -25,6 +26,7 @@ bool nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us
 	n->us = nap_length(n, told_us);
 	// seen / elapsed >= GATHERS / us, in whole numbers
 	n->on = (uint64_t)n->seen * n->us >= NAP_GATHERS * 100 * (now_ms - n->since_ms);
+	ASSERT(n->us >= NAP_MIN_US && now_ms > n->since_ms);
 	n->seen = 0;
 	n->since_ms = now_ms;
 	return true;

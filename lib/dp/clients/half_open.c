@@ -7,6 +7,7 @@
 #include "clients/sessions.h"
 #include "control/events.h"
 #include "hash.h"
+#include "invariant.h"
 #include "stream_refusals.h"
 #include "worker.h"
 
@@ -35,6 +36,7 @@ static bool give_way(struct worker *w, const uint16_t *network)
 	struct sessions *s = w->sessions;
 	struct session *c = &s->session[s->shaking.by_age.first];
 
+	ASSERT(s->shaking.by_age.first != ILIST_NONE && c->state == SESSION_SHAKING);
 	if (w->now_ms < c->heard_ms + FAIR_MS ||
 		(network != NULL && network_of(s, &c->client) != network))
 		return false;
@@ -65,6 +67,8 @@ void half_open_add(struct worker *w, struct session *c)
 	if (network != NULL)
 		++*network;
 	w->live.dtls.half_open++;
+	ASSERT(w->live.dtls.half_open <= s->max &&
+		(network == NULL || *network <= w->live.dtls.half_open));
 }
 
 void half_open_drop(struct worker *w, const struct session *c)
@@ -72,6 +76,7 @@ void half_open_drop(struct worker *w, const struct session *c)
 	struct sessions *s = w->sessions;
 	uint16_t *network = network_of(s, &c->client);
 
+	ASSERT(w->live.dtls.half_open > 0 && (network == NULL || *network > 0));
 	ilist_remove(
 		&s->shaking.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
 	if (network != NULL)

@@ -16,6 +16,7 @@
 #include "dtls/dtls.h"
 #include "dtls/dtls_cookie.h"
 #include "hash.h"
+#include "invariant.h"
 #include "net.h"
 #include "stream.h"
 #include "table.h"
@@ -83,6 +84,7 @@ struct session *sessions_find(const struct worker *w, const struct addr *client,
 
 static void table_drop(struct sessions *s, const struct session *c)
 {
+	ASSERT(c->state == SESSION_SHAKING || c->state == SESSION_OPEN);
 	table_remove(&s->table, hash_of(s, &c->client, c->port, c->listener),
 		(uint32_t)(c - s->session));
 }
@@ -102,6 +104,7 @@ static struct session *slot_take(struct sessions *s)
 
 static void slot_give(struct sessions *s, struct session *c)
 {
+	ASSERT(c->dtls == NULL && c->away == 0);
 	*c = (struct session){.generation = c->generation, .next = s->free};
 	s->free = (uint32_t)(c - s->session);
 }
@@ -130,6 +133,7 @@ struct session *sessions_add(
 		return NULL;
 	}
 	half_open_add(w, c);
+	ASSERT(sessions_of(w, sessions_conn(w, c)) == c);
 	return c;
 }
 
@@ -218,6 +222,7 @@ static void tell_all_owed(struct worker *w)
 	for (unsigned int i = 0; i < s->nb_owed; i++)
 		if (!tell_owed(w, &s->owed[i]))
 			s->owed[left++] = s->owed[i];
+	ASSERT(left <= s->nb_owed && s->nb_owed <= OWED_ENDS);
 	s->nb_owed = left;
 }
 
@@ -239,6 +244,7 @@ void sessions_tell_end(struct worker *w, unsigned int dst, const struct turn_vie
 // Tells all other owners about the end of a session. Its slot is free when all of them know.
 static void continue_close(struct worker *w, struct session *c)
 {
+	ASSERT(c->state == SESSION_CLOSED && (c->away >> w->id & 1) == 0);
 	for (uint64_t left = c->away; left != 0; left &= left - 1) {
 		const unsigned int dst = (unsigned int)__builtin_ctzll(left);
 
@@ -256,6 +262,7 @@ void sessions_end(struct worker *w, struct session *c, uint64_t *reason)
 	const struct turn_view v = sessions_view(w, c);
 
 	(*reason)++;
+	ASSERT(c->state == SESSION_OPEN && c->dtls != NULL && w->live.dtls.open > 0);
 	w->live.dtls.open--;
 	table_drop(w->sessions, c);
 	streams_end(w, &v);
@@ -269,6 +276,7 @@ void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s
 
 	if (old != NULL)
 		sessions_end(w, old, &w->live.dtls.replaced);
+	ASSERT(c->state == SESSION_SHAKING && c->dtls == NULL);
 	c->dtls = s;
 	c->state = SESSION_OPEN;
 	c->heard_ms = w->now_ms;
@@ -303,6 +311,7 @@ static void give_up_note(struct worker *w, struct session *c)
 
 void sessions_give_up(struct worker *w, struct session *c)
 {
+	ASSERT(c->state == SESSION_SHAKING && c->dtls == NULL && c->away == 0);
 	half_open_drop(w, c);
 	table_drop(w->sessions, c);
 	c->state = SESSION_GIVEN_UP;

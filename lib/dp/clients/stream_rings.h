@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "datapath.h"
+#include "invariant.h"
 #include "rewrite.h"
 #include "worker.h"
 
@@ -54,6 +55,7 @@ static inline struct stream_rings *stream_rings_of(
 // Returns a buffer from the thread to the worker. Thread.
 static inline void stream_rings_put_up(struct stream_rings *y, struct rte_mbuf *b)
 {
+	ASSERT(y->held > 0);
 	y->held--;
 	rte_ring_sp_enqueue(y->up, b); // ops.take and ops.receive have checked that there is room
 }

@@ -19,6 +19,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fragment.h"
+#include "invariant.h"
 #include "limiter.h"
 #include "link/local_addrs.h"
 #include "net.h"
@@ -201,6 +202,7 @@ static unsigned int wrap_datagram(struct worker *w, uint8_t port, const uint8_t 
 
 	if (load_be16(udp + NET_UDP_LENGTH_AT) != whole->len)
 		return drop_of_net(NET_DROP_UDP_LENGTH);
+	ASSERT(whole->len >= NET_UDP_LEN && UDP_AT + (uint32_t)whole->len + SLACK <= m->buf_len);
 	memcpy(l2.dst, w->dp->port[port].l2.src, sizeof(l2.dst));
 	memcpy(l2.src, src_mac, sizeof(l2.src));
 	frame = net_write_udp(
@@ -226,6 +228,7 @@ static struct rte_mbuf *shorten_buffer(struct worker *w, uint32_t flow)
 	n = rte_pktmbuf_alloc(w->dp->pool);
 	if (n == NULL)
 		return NULL;
+	ASSERT(m->data_off + m->data_len + (uint32_t)SLACK <= n->buf_len);
 	n->data_off = m->data_off;
 	n->data_len = m->data_len;
 	n->pkt_len = m->pkt_len;

@@ -7,6 +7,7 @@
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception.h"
+#include "invariant.h"
 #include "net.h"
 #include "super/super.h"
 #include "worker.h"
@@ -45,6 +46,8 @@ static void super_cut(
 
 	b->nb_cut = rest ? port_super_rest(m, w->dp->pool, b->cut, DP_SUPER_MAX)
 			 : port_super_cut(m, w->dp->pool, b->cut, DP_SUPER_MAX);
+	ASSERT(b->nb_cut <= DP_SUPER_MAX && b->cut_at == 0);
+	ASSERT(b->nb_cut == 0 || b->nb_cut == s->frames);
 	if (b->nb_cut == 0)
 		super_drop(w, m, s, DP_DROP_NO_MBUF);
 	else
@@ -100,6 +103,7 @@ unsigned int gso_rx_begin(struct worker *w, uint8_t port, unsigned int n)
 	struct pieces *b = &w->pieces;
 
 	memcpy(b->in, w->burst.m, n * sizeof(b->in[0]));
+	ASSERT(b->in_at == b->nb_in && b->whole.m == NULL && n <= DP_BURST);
 	b->in_at = 0;
 	b->nb_in = n;
 	return gso_rx_next(w, port);
@@ -121,6 +125,7 @@ unsigned int gso_rx_next(struct worker *w, uint8_t port)
 		}
 		if (b->in_at == b->nb_in)
 			break;
+		ASSERT(b->in_at < b->nb_in && b->cut_at == b->nb_cut);
 		m = b->in[b->in_at];
 		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0) {
 			w->live.rx++;

@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "fastpath.h"
+#include "invariant.h"
 #include "link/tx.h"
 #include "port.h"
 #include "stun.h"
@@ -39,6 +40,7 @@ bool gso_whole_begin(struct worker *w, struct rte_mbuf *m, const struct port_sup
 
 	if (info->frames < 2 || w->plain_max == 0 || w->capture != NULL || !any_takes(w))
 		return false;
+	ASSERT(w->pieces.whole.m == NULL); // one at a time
 	first = port_super_first(m, w->dp->pool);
 	if (first == NULL)
 		return false;
@@ -60,6 +62,7 @@ static void set_edit(const struct worker *w, struct whole *x)
 	struct turn_view last = *v;
 	uint32_t shorter;
 
+	ASSERT(x->len > (x->frames - 1) * v->len && x->len <= x->frames * v->len);
 	last.len = (uint16_t)(x->len - (x->frames - 1) * v->len);
 	shorter = turn_line_front(l, &last, v->leg);
 	if (v->leg == TURN_FROM_CLIENT)
@@ -112,6 +115,7 @@ static void count_rest(struct worker *w, const struct whole *x, const struct rte
 	const uint32_t last = (first->pkt_len - headers - rest * first->tso_segsz) - x->edit.put;
 	struct turn_line *l = &w->lines[x->slot];
 
+	ASSERT(x->frames >= 2 && last > 0 && last <= size);
 	for (uint32_t i = 1; i <= rest; i++) {
 		turn_line_add(l, x->leg, i < rest ? size : last);
 		turn_line_added(w->shard, l, x->slot, x->leg);
@@ -141,6 +145,7 @@ bool gso_whole_end(struct worker *w, uint8_t port)
 	const struct outbox *o = &w->tx[x->out];
 	struct rte_mbuf *m = x->m, *first;
 
+	ASSERT(x->frames >= 2 && (x->cost == 0 || x->vouched));
 	x->m = NULL;
 	if (!follow_first(w, x, m)) {
 		if (x->cost != 0)

@@ -10,6 +10,7 @@
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception_note.h"
+#include "invariant.h"
 #include "port.h"
 #include "worker.h"
 #include "workers/handover.h"
@@ -32,6 +33,7 @@ static void drop_unsent(struct worker *w, struct rte_mbuf *m)
 		w->live.uso_segments -= n;
 		timing_lost(w, m);
 	}
+	ASSERT(n > 0 && w->live.tx >= n);
 	w->live.tx -= n;
 	w->live.tx_bytes -= m->pkt_len + (n - 1) * headers;
 	w->live.drop[DP_DROP_TX_FULL] += n - 1;
@@ -53,6 +55,7 @@ static void offer_rest(
 		sent += more;
 		stalls += more == 0;
 	}
+	ASSERT(sent <= n);
 	for (; sent < n; sent++)
 		drop_unsent(w, m[sent]);
 }
@@ -89,10 +92,12 @@ static void flush_one(struct worker *w, uint8_t index)
 	w->live.tx += o->n;
 	if (unlikely(__atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED) > 1))
 		frames = coalesce_outbox(w, p, o);
+	ASSERT(frames > 0 && frames <= o->n && o->n <= DP_BURST);
 	w->live.tx_hist[stats_class(frames)]++;
 	if (unlikely(w->capture != NULL))
 		capture_tx(w, index, o->m, frames);
 	sent = port_tx(p, w->id, o->m, (uint16_t)frames);
+	ASSERT(sent <= frames);
 	if (unlikely(sent < frames))
 		offer_rest(w, p, o->m + sent, frames - sent, sent == 0);
 	if (unlikely(timed))
@@ -109,6 +114,7 @@ void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		handover_frame(w, w->id % queues, m, port);
 		return;
 	}
+	ASSERT(o->n < DP_BURST && m->pkt_len > 0);
 	o->m[o->n++] = m;
 	if (o->n == DP_BURST)
 		flush_one(w, port);

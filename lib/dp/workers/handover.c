@@ -9,6 +9,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
+#include "invariant.h"
 #include "turn.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
@@ -66,6 +67,7 @@ void handover_flush_one(struct worker *w, unsigned int dst)
 	if (o->n == 0)
 		return;
 	n = rte_ring_sp_enqueue_burst(w->out[dst], (void **)o->m, o->n, NULL);
+	ASSERT(n <= o->n && o->n <= DP_BURST);
 	w->live.handed_out += n;
 	w->kicks |= UINT64_C(1) << dst & w->dp->waiters;
 	for (unsigned int i = n; i < o->n; i++)

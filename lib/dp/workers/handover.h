@@ -8,6 +8,7 @@
 #include <rte_common.h>
 
 #include "dp_burst.h"
+#include "invariant.h"
 #include "turn.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
@@ -29,6 +30,7 @@ static __rte_always_inline void handover_put(struct worker *w, unsigned int dst,
 	struct outbox *o = &w->hand[dst];
 
 	__asm__("" : "+r"(o)); // one address, or gcc computes one more for each member
+	ASSERT(o->n < DP_BURST && dst < TURN_WORKERS_MAX);
 	o->m[o->n++] = m;
 	if (unlikely(o->n == DP_BURST))
 		handover_flush_one(w, dst);

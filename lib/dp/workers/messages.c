@@ -4,6 +4,7 @@
 #include "workers/messages.h"
 #include "clients/streams.h"
 #include "datapath.h"
+#include "invariant.h"
 #include "link/nexthop.h"
 #include "turn.h"
 #include "turn_shard.h"
@@ -22,6 +23,7 @@ static struct rte_mbuf *make_message(struct worker *w, enum mbuf_meta_kind kind)
 // Sends a message. Frees it if there is no room.
 static bool send_message(struct worker *w, unsigned int dst, struct rte_mbuf *m)
 {
+	ASSERT(!mbuf_meta_is_packet(mbuf_meta_of(m)->kind)); // handover counts the packets
 	if (rte_ring_sp_enqueue(w->out[dst], m) == 0) {
 		w->kicks |= UINT64_C(1) << dst & w->dp->waiters;
 		return true;
@@ -75,6 +77,7 @@ void messages_notes(struct worker *w)
 	// in order: the last note about a client must come last
 	while (sent < w->nb_notes && note_send(w, &w->note[sent]))
 		sent++;
+	ASSERT(w->nb_notes <= DP_NOTES_MAX && sent <= w->nb_notes);
 	w->nb_notes -= sent;
 	memmove(w->note, w->note + sent, w->nb_notes * sizeof(w->note[0]));
 }
@@ -83,6 +86,7 @@ void messages_apply(struct worker *w, struct rte_mbuf *m)
 {
 	const struct mbuf_meta *p = mbuf_meta_of(m);
 
+	ASSERT(!mbuf_meta_is_packet(p->kind) && p->kind <= MBUF_META_CLIENT_ENDED);
 	if (p->kind == MBUF_META_NEIGHBOUR)
 		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
 	else if (p->kind == MBUF_META_REDIRECT)

@@ -16,6 +16,7 @@
 #include <linux/if_packet.h>
 
 #include "counter.h"
+#include "invariant.h"
 #include "net.h"
 #include "vnet_hdr.h"
 
@@ -159,6 +160,7 @@ static struct rte_mbuf *chain_link(struct rte_mbuf *buf[BUFS_MAX], unsigned int 
 		if (used > 0)
 			buf[used - 1]->next = buf[used];
 	}
+	ASSERT(len == 0); // the buffers have room for the longest frame
 	first->nb_segs = (uint16_t)used;
 	if (used < nb)
 		rte_pktmbuf_free_bulk(buf + used, nb - used);
@@ -254,6 +256,7 @@ uint16_t packet_rx_burst(struct packet_rx *q, struct rte_mbuf **m, uint16_t n)
 		m[got] = take_frame(q, slot, status, into);
 		got += m[got] != NULL;
 		__atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+		ASSERT(q->next_slot < q->slots && got <= tries + 1);
 		q->next_slot = q->next_slot + 1 < q->slots ? q->next_slot + 1 : 0;
 	}
 	return got;

@@ -3,6 +3,7 @@
 #include "super/super.h"
 
 #include "bytes.h"
+#include "invariant.h"
 #include "net.h"
 #include "super/super_shape.h"
 
@@ -58,6 +59,8 @@ static void write_frame(
 	const uint32_t l4_len = (uint32_t)(s->payload - s->l4) + len;
 	uint8_t *frame = rte_pktmbuf_mtod(out, uint8_t *);
 
+	ASSERT(s->payload + len <= rte_pktmbuf_tailroom(out));
+	ASSERT(s->l3 < s->l4 && s->l4 < s->payload);
 	memcpy(frame, s->headers, s->payload);
 	super_reader_copy(r, frame + s->payload, len);
 	write_l3(frame + s->l3, s, i, l4_len);

@@ -5,6 +5,7 @@
 #include "counter.h"
 #include "super/super_kept.h"
 
+#include "invariant.h"
 #include "super/super.h"
 
 bool super_kept_send(struct super_kept *k)
@@ -12,6 +13,7 @@ bool super_kept_send(struct super_kept *k)
 	while (k->nb > 0) {
 		const uint16_t sent = k->send(k->queue, k->frame + k->first, k->nb);
 
+		ASSERT(sent <= k->nb && k->first + k->nb <= SUPER_KEPT_MAX);
 		if (sent == 0)
 			return false;
 		k->first = (uint16_t)(k->first + sent);
@@ -25,6 +27,7 @@ bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
 {
 	const unsigned int n = port_super_cut(m, k->pool, k->frame, k->most);
 
+	ASSERT(k->nb == 0 && k->most <= SUPER_KEPT_MAX && n <= k->most);
 	if (n == 0) {
 		const unsigned int frames = port_super_frames(m);
 		const bool wrong = frames == 1 || frames > k->most;

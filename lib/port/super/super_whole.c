@@ -4,6 +4,7 @@
 #include "super/super_whole.h"
 
 #include "bytes.h"
+#include "invariant.h"
 #include "net.h"
 #include "port.h"
 #include "super/super_shape.h"
@@ -26,6 +27,7 @@ static uint8_t *writer_next(struct writer *w, uint32_t *n)
 		w->cursor++;
 	m = *w->cursor;
 	*n = RTE_MIN(*n, w->room - m->data_len);
+	ASSERT(m->data_len + *n <= w->room && *n > 0);
 	m->data_len = (uint16_t)(m->data_len + *n);
 	return rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - *n);
 }

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "counter.h"
+#include "invariant.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_rx.h"
 
@@ -63,6 +64,7 @@ static struct rte_mbuf *take_frame(struct vtap_rx *q, uint32_t len)
 	for (;;) {
 		last->data_len = (uint16_t)RTE_MIN(left, (uint32_t)rte_pktmbuf_tailroom(last));
 		left -= last->data_len;
+		ASSERT(q->empty < q->nb_bufs);
 		q->empty++;
 		if (left == 0)
 			break;

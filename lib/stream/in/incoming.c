@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "framing.h"
 #include "in/turns.h"
+#include "invariant.h"
 #include "stun.h"
 #include "thread.h"
 #include "tls.h"
@@ -116,6 +117,7 @@ static size_t take_frames(
 		c->heard = true;
 		c->heard_ms = c->rest_ms = t->now_ms;
 	}
+	ASSERT(pos <= n && c->turn <= TURNS_MESSAGES + 1);
 	return pos;
 }
 
@@ -150,6 +152,7 @@ static enum incoming take_rest(struct thread *t, struct conn *c)
 
 	if (c->state != CONN_OPEN)
 		return INCOMING_DRY;
+	ASSERT(used <= c->rest_len);
 	c->rest_at += (uint32_t)used;
 	c->rest_len -= (uint32_t)used;
 	if (c->rest_len == 0) {
@@ -173,6 +176,7 @@ static bool read_one(struct thread *t, struct conn *c, enum incoming *end)
 		return false;
 	}
 	stats_add(&t->stats.rx_bytes, got);
+	ASSERT(n + (size_t)got <= sizeof(t->scratch) && got <= STREAM_CHUNK);
 	if (n > 0)
 		memcpy(t->scratch, c->rest + c->rest_at, n);
 	n += (size_t)got;

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "conn.h"
 #include "in/incoming.h"
+#include "invariant.h"
 #include "thread.h"
 
 #define PORTION_NS (1000 * 1000) // time for turns in a round; the last turn may exceed it
@@ -21,6 +22,7 @@ void turns_add(struct thread *t, struct conn *c, enum turns_list list)
 {
 	if (c->queued != TURNS_NONE)
 		return;
+	ASSERT(list != TURNS_NONE && c->state != CONN_FREE && c->state != CONN_ENDED);
 	c->queued = (uint8_t)list;
 	ilist_append(
 		&t->turns.list[c->home][list], ILIST_LINKS(t->conn, link), (uint32_t)(c - t->conn));
@@ -74,6 +76,7 @@ static bool serve_turn(struct thread *t, unsigned int w, enum turns_list list)
 // Returns the next worker with a non-empty list, in rotation.
 static unsigned int next_of(const struct turns *q, uint64_t busy)
 {
+	ASSERT(busy != 0 && q->next < STREAM_WORKERS_MAX);
 	const uint64_t behind = busy & UINT64_MAX << q->next;
 
 	return (unsigned int)__builtin_ctzll(behind != 0 ? behind : busy);

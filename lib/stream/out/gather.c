@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chains of messages, one for each connection (gather.h).
 #include "gather.h"
+#include "invariant.h"
 
 void gather_add(struct gather *g, unsigned int i, uint16_t *last)
 {
+	ASSERT(g->nb <= i && *last <= i);
 	if (*last == 0)
 		g->first[g->nb++] = (uint16_t)i;
 	else

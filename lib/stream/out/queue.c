@@ -4,10 +4,20 @@
 #include <string.h>
 
 #include "queue.h"
+#include "invariant.h"
 
 static uint32_t item_weight(uint32_t len)
 {
 	return (uint32_t)sizeof(struct queue_item) + len;
+}
+
+// True if what a queue says of its items agrees.
+static inline bool queue_agrees(const struct queue *q)
+{
+	if (q->first == NULL)
+		return q->last == NULL && q->bytes == 0 && q->kept == 0;
+	return q->last != NULL && q->last->next == NULL && q->kept <= q->bytes &&
+		q->done < q->first->len;
 }
 
 // Removes the item after prev from the chain (prev NULL: the first item).
@@ -16,6 +26,7 @@ static void take_out(struct queue *q, struct queue_item *prev)
 	struct queue_item **link = prev != NULL ? &prev->next : &q->first;
 	struct queue_item *i = *link;
 
+	ASSERT(q->bytes >= item_weight(i->len) && (i->media || q->kept >= item_weight(i->len)));
 	*link = i->next;
 	if (q->last == i)
 		q->last = prev;
@@ -50,6 +61,8 @@ unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message
 	struct queue_item *i = NULL;
 	unsigned int dropped = 0;
 
+	ASSERT(!begun || q->first == NULL); // the rest of a message goes first
+	ASSERT(queue_agrees(q));
 	while (!begun && q->bytes + more > max && drop_oldest(q))
 		dropped++;
 	if (begun || q->bytes + more <= max)
@@ -71,6 +84,7 @@ unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message
 	q->bytes += more;
 	if (!m->media)
 		q->kept += more;
+	ASSERT(queue_agrees(q));
 	return dropped;
 }
 
@@ -110,6 +124,7 @@ unsigned int queue_wrote(struct queue *q, size_t n)
 		take_out(q, NULL);
 		ended++;
 	}
+	ASSERT(queue_agrees(q));
 	return ended;
 }
 
@@ -117,5 +132,6 @@ void queue_clear(struct queue *q)
 {
 	while (q->first != NULL)
 		take_out(q, NULL);
+	ASSERT(q->bytes == 0 && q->kept == 0 && q->last == NULL);
 	*q = (struct queue){0};
 }

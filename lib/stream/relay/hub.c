@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "relay/hub.h"
+#include "invariant.h"
 
 // --- making and freeing --------------------------------------------------------------------------
 
@@ -122,6 +123,8 @@ static uint32_t user_take(struct hub *h, const struct stream_order *o)
 		h->free_user = h->user[i].next;
 	else
 		i = h->used_users++;
+	ASSERT(i < h->conf.ports + h->conf.connections);
+	ASSERT(h->user[i].allocations == 0 && h->user[i].connections == 0);
 	h->user[i] = (struct hub_user){.realm = o->realm, .next = *head};
 	memcpy(h->user[i].ident, o->ident, sizeof(h->user[i].ident));
 	*head = i;
@@ -137,8 +140,10 @@ static void user_give(struct hub *h, uint32_t user)
 	if (u->allocations > 0 || u->connections > 0)
 		return;
 	link = &h->by_user[user_chain(h, u->ident, u->realm)];
-	while (*link != user)
+	while (*link != user) {
+		ASSERT(*link != HUB_NONE);
 		link = &h->user[*link].next;
+	}
 	*link = u->next;
 	u->next = h->free_user;
 	h->free_user = user;
@@ -196,6 +201,7 @@ void hub_alloc_end(struct hub *h, struct hub_alloc *a)
 	if (a->fd >= 0)
 		close(a->fd);
 	*a = (struct hub_alloc){.fd = -1};
+	ASSERT(h->user[user].allocations > 0);
 	h->user[user].allocations--;
 	user_give(h, user);
 }
@@ -248,6 +254,7 @@ struct hub_conn *hub_conn_begin(
 	else
 		i = h->used++;
 	c = &h->conn[i];
+	ASSERT(i < h->conf.connections && c->state == HUB_FREE && h->nb < h->used);
 	*c = (struct hub_conn){.owner = a->place,
 		.peer = *peer,
 		.control = a->control,
@@ -264,6 +271,7 @@ struct hub_conn *hub_conn_begin(
 	h->nb++;
 	a->nb++;
 	h->user[a->user].connections++;
+	ASSERT(a->nb <= h->nb && h->nb <= h->used);
 	return c;
 }
 
@@ -296,6 +304,7 @@ bool hub_conn_name(struct hub *h, struct hub_conn *c, uint32_t id)
 
 void hub_conn_pair(struct hub *h, struct hub_conn *a, struct hub_conn *b)
 {
+	ASSERT(a != b && a->mate == HUB_NONE && b->mate == HUB_NONE);
 	a->mate = hub_index(h, b);
 	a->mate_serial = b->serial;
 	b->mate = hub_index(h, a);
@@ -316,8 +325,10 @@ void hub_conn_end(struct hub *h, struct hub_conn *c)
 	const uint32_t i = hub_index(h, c);
 	uint32_t *link = &h->by_peer[peer_chain(h, &c->owner, &c->peer)];
 
-	while (*link != i)
+	while (*link != i) {
+		ASSERT(*link != HUB_NONE);
 		link = &h->conn[*link].next_peer;
+	}
 	*link = c->next_peer;
 	if (c->id != 0) {
 		link = &h->by_id[id_chain(h, c->id)];
@@ -326,10 +337,12 @@ void hub_conn_end(struct hub *h, struct hub_conn *c)
 		*link = c->next_id;
 	}
 	if (a != NULL) {
+		ASSERT(a->nb > 0 && (c->state != HUB_ACCEPTED || a->unjudged > 0));
 		a->nb--;
 		a->unjudged -= c->state == HUB_ACCEPTED;
 	}
 	bitset_put(&h->untold, i, false);
+	ASSERT(h->user[c->user].connections > 0 && h->nb > 0);
 	h->user[c->user].connections--;
 	user_give(h, c->user);
 	close(c->fd);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "invariant.h"
 #include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
@@ -159,6 +160,7 @@ static bool client_shut(struct conn *c)
 static bool read_done(struct direction *w, int n, bool *moved)
 {
 	if (n > 0) {
+		ASSERT(w->len == 0 && (uint32_t)n <= w->size);
 		w->pos = 0;
 		w->len = (uint32_t)n;
 		*moved = true;
@@ -198,6 +200,7 @@ static bool wrote_done(struct direction *w, int n, uint64_t *counter, bool *move
 {
 	if (n < 0)
 		return false;
+	ASSERT((uint32_t)n <= w->len && w->pos + w->len <= w->size);
 	w->pos += (uint32_t)n;
 	w->len -= (uint32_t)n;
 	*moved |= n > 0;
@@ -256,6 +259,7 @@ static void dry_remove(struct splice *s)
 {
 	if (s->link == NULL)
 		return;
+	ASSERT(*s->link == s && (s->next == NULL || s->next->link == &s->next));
 	*s->link = s->next;
 	if (s->next != NULL)
 		s->next->link = s->link;
