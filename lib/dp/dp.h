@@ -208,7 +208,8 @@ struct dp_stats {
 	uint64_t uso_frames, uso_segments; // super-frames sent, and the datagrams of tx in them
 	uint64_t whole_frames; // super-frames sent that were also received as super-frames
 	uint64_t busy_cycles, total_cycles;
-	uint64_t errors_sent, errors_held_back; // ICMP errors sent, and those past our limits
+	uint64_t icmp_errors_sent,
+		icmp_errors_held_back; // ICMP errors sent, and those past our limits
 	uint64_t path_mtus; // times that a lower path MTU was learned
 	// lower path MTUs ignored because their user had too many new ones
 	uint64_t path_mtus_refused;
@@ -428,16 +429,17 @@ struct dp_exception {
 	const char *interface, *netns; // netns: "" = that of the process
 	struct port *port; // the port whose kernel side this interface is
 	uint64_t to_kernel[DP_EXCEPTION_CLASSES], from_kernel[DP_EXCEPTION_CLASSES]; // by class
-	uint64_t to_denied, to_full; // drops exception-denied, exception-rate
-	uint64_t to_lost; // passed to the kernel, which did not accept it
-	uint64_t from_foreign; // dropped packets that came from the kernel
+	uint64_t to_kernel_denied, to_kernel_rate; // drops exception-denied, exception-rate
+	uint64_t to_kernel_lost; // passed to the kernel, which did not accept it
+	uint64_t from_kernel_foreign; // dropped packets that came from the kernel
 	// ARP and ND answers of the kernel to questions that the data path answers
-	uint64_t from_answered;
-	uint64_t from_cut; // super-frames that we had to cut
+	uint64_t from_kernel_answered;
+	uint64_t from_kernel_cut; // super-frames that we had to cut
 	// packets that the kernel could not queue, because they were not read in time
-	uint64_t from_missed;
+	uint64_t from_kernel_missed;
 	// How many of these were super-frames of TCP, and the segments in them.
-	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;
+	uint64_t to_kernel_super_frames, to_kernel_super_segments, from_kernel_super_frames,
+		from_kernel_super_segments;
 };
 
 // Any thread. False if the port has no exception port. The texts live as long as the data path.

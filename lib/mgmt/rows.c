@@ -58,8 +58,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"handed_out", s->handed_out},
 		{"allocations", s->turn.allocations},
 		{"allocations_total", s->turn.allocations_total},
-		{"icmp_errors_sent", s->errors_sent},
-		{"icmp_errors_held_back", s->errors_held_back},
+		{"icmp_errors_sent", s->icmp_errors_sent},
+		{"icmp_errors_held_back", s->icmp_errors_held_back},
 		{"path_mtus", s->path_mtus},
 		{"path_mtus_refused", s->path_mtus_refused},
 		{"permissions", s->turn.permissions},
@@ -270,17 +270,17 @@ void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const str
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"to_kernel_super_frames", e->to_supers},
-		{"to_kernel_super_segments", e->to_super_frames},
-		{"to_kernel_denied", e->to_denied},
-		{"to_kernel_rate", e->to_full},
-		{"to_kernel_lost", e->to_lost},
-		{"from_kernel_super_frames", e->from_supers},
-		{"from_kernel_super_segments", e->from_super_frames},
-		{"from_kernel_foreign", e->from_foreign},
-		{"from_kernel_answered", e->from_answered},
-		{"from_kernel_cut", e->from_cut},
-		{"from_kernel_missed", e->from_missed},
+		{"to_kernel_super_frames", e->to_kernel_super_frames},
+		{"to_kernel_super_segments", e->to_kernel_super_segments},
+		{"to_kernel_denied", e->to_kernel_denied},
+		{"to_kernel_rate", e->to_kernel_rate},
+		{"to_kernel_lost", e->to_kernel_lost},
+		{"from_kernel_super_frames", e->from_kernel_super_frames},
+		{"from_kernel_super_segments", e->from_kernel_super_segments},
+		{"from_kernel_foreign", e->from_kernel_foreign},
+		{"from_kernel_answered", e->from_kernel_answered},
+		{"from_kernel_cut", e->from_kernel_cut},
+		{"from_kernel_missed", e->from_kernel_missed},
 	};
 	char text[128];
 

@@ -411,9 +411,9 @@ static void add_up_kernel(void)
 		return;
 	add(seen->to_classes, e.to_kernel, EXC_CLASSES);
 	add(seen->from_classes, e.from_kernel, EXC_CLASSES);
-	seen->to_supers += e.to_supers;
-	seen->from_supers += e.from_supers;
-	seen->from_answered += e.from_answered;
+	seen->to_supers += e.to_kernel_super_frames;
+	seen->from_supers += e.from_kernel_super_frames;
+	seen->from_answered += e.from_kernel_answered;
 }
 
 static void add_up(void)

@@ -511,9 +511,9 @@ bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *ou
 	*out = (struct dp_exception){.interface = e->conf->name,
 		.netns = e->conf->netns != NULL ? e->conf->netns : "",
 		.port = e->kernel,
-		.to_lost = read_counter(&e->to_lost),
-		.from_missed = k.rx_missed,
-		.from_cut = read_counter(&e->cut)};
+		.to_kernel_lost = read_counter(&e->to_lost),
+		.from_kernel_missed = k.rx_missed,
+		.from_kernel_cut = read_counter(&e->cut)};
 	for (unsigned int w = 0; w < e->nb_lanes; w++) {
 		const struct exception_lane *l = &e->lane[w];
 
@@ -521,14 +521,14 @@ bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *ou
 			out->to_kernel[i] += read_counter(&l->to_class[i]);
 			out->from_kernel[i] += read_counter(&l->from_class[i]);
 		}
-		out->to_denied += read_counter(&l->to_denied);
-		out->to_full += read_counter(&l->to_full);
-		out->to_supers += read_counter(&l->to_supers);
-		out->to_super_frames += read_counter(&l->to_super_frames);
-		out->from_foreign += read_counter(&l->from_foreign);
-		out->from_answered += read_counter(&l->answered);
-		out->from_supers += read_counter(&l->from_supers);
-		out->from_super_frames += read_counter(&l->from_super_frames);
+		out->to_kernel_denied += read_counter(&l->to_denied);
+		out->to_kernel_rate += read_counter(&l->to_full);
+		out->to_kernel_super_frames += read_counter(&l->to_supers);
+		out->to_kernel_super_segments += read_counter(&l->to_super_frames);
+		out->from_kernel_foreign += read_counter(&l->from_foreign);
+		out->from_kernel_answered += read_counter(&l->answered);
+		out->from_kernel_super_frames += read_counter(&l->from_supers);
+		out->from_kernel_super_segments += read_counter(&l->from_super_frames);
 	}
 	return true;
 }

@@ -41,7 +41,7 @@ static bool take_error(struct worker *w, const struct addr *dst)
 	if (limiter_take(&w->errors_each, &each, dst, w->now_ms) &&
 		bucket_take(&w->errors_out, &all, w->now_ms * BUCKET_MS))
 		return true;
-	w->live.errors_held_back++;
+	w->live.icmp_errors_held_back++;
 	return false;
 }
 
@@ -69,7 +69,7 @@ static void report_error(struct worker *w, const struct rte_mbuf *m, const struc
 		&w->dp->port[port].l2, packet, (size_t)f->payload_off + f->payload_len - f->l3_off,
 		r);
 	error->pkt_len = error->data_len;
-	w->live.errors_sent++;
+	w->live.icmp_errors_sent++;
 	nexthop_send(w, error, port, neigh);
 }
 

@@ -36,11 +36,11 @@ static void tcp_both_ways(const struct world_setup *s, bool v6)
 	p.vlan = s->vlan;
 	packet_up(p, false);
 	assert_int_equal(world_dropped(&world, DP_DROP_EXC_DENIED), 1);
-	assert_int_equal(exception_world_counters().to_denied, 1);
+	assert_int_equal(exception_world_counters().to_kernel_denied, 1);
 	p.vlan = 0;
 	packet_down(packet_back(p), false);
 	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), 1);
-	assert_int_equal(exception_world_counters().from_foreign, 1);
+	assert_int_equal(exception_world_counters().from_kernel_foreign, 1);
 	assert_int_equal(world_drops(&world), 2);
 	exception_world_close();
 }
@@ -223,7 +223,7 @@ static void neighbours(bool v6)
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 	len = net_write_answer(frame, &from_us, &ours, &theirs);
 	assert_int_equal(exception_world_down(frame, len), 0);
-	assert_int_equal(exception_world_counters().from_answered, 1);
+	assert_int_equal(exception_world_counters().from_kernel_answered, 1);
 	// a request about other hosts reaches neither; nor may the kernel ask in another host's
 	// name
 	len = net_write_ask(frame, &from_them, &theirs, &third_host, NULL);
@@ -405,7 +405,7 @@ static void test_flood(void **state)
 	assert_int_equal(
 		world_dropped(&world, DP_DROP_EXC_RATE), 1000 - exception_entry.buffers * 3 / 4);
 	assert_int_equal(
-		exception_world_counters().to_full, world_dropped(&world, DP_DROP_EXC_RATE));
+		exception_world_counters().to_kernel_rate, world_dropped(&world, DP_DROP_EXC_RATE));
 	memcpy(l2.src, their_mac, 6);
 	memcpy(l2.dst, world.dp->port[0].port->mac, 6);
 	len = net_write_answer(frame, &l2, &theirs, &ours);

@@ -71,8 +71,8 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	p.vlan = 0;
 	is_whole(softport_take_mbuf(kernel), &p, 40);
 	assert_int_equal(exception_world_counters().to_kernel[EXC_TCP], 40);
-	assert_int_equal(exception_world_counters().to_supers, 1);
-	assert_int_equal(exception_world_counters().to_super_frames, 40);
+	assert_int_equal(exception_world_counters().to_kernel_super_frames, 1);
+	assert_int_equal(exception_world_counters().to_kernel_super_segments, 40);
 	assert_int_equal(world_stats(&world).rx - rx, 40);
 	// and back, in this order between two plain frames
 	p = packet_back(p);
@@ -102,15 +102,15 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	assert_int_equal(softport_take(wan, got, sizeof(got)), len);
 	if (tso->segments >= 30 && tso->size_min <= 1000) {
 		is_whole(softport_take_mbuf(wan), &p, 30);
-		assert_int_equal(exception_world_counters().from_super_frames, 30);
-		assert_int_equal(exception_world_counters().from_cut, 0);
+		assert_int_equal(exception_world_counters().from_kernel_super_segments, 30);
+		assert_int_equal(exception_world_counters().from_kernel_cut, 0);
 	} else {
 		for (unsigned int i = 0; i < 30; i++) {
 			assert_true(softport_take(wan, got, sizeof(got)) > 0);
 			l4 = got + packet_headers(&p) - 20;
 			assert_int_equal(load_be32(l4 + 4), 1000 + 1000 * i);
 		}
-		assert_int_equal(exception_world_counters().from_cut, 1);
+		assert_int_equal(exception_world_counters().from_kernel_cut, 1);
 	}
 	assert_int_equal(softport_take(wan, got, sizeof(got)), len);
 	assert_int_equal(world_drops(&world), 0);
@@ -154,13 +154,13 @@ static void test_super_cut(void **state)
 		assert_int_equal(load_be32(got + packet_headers(&p) - 16), 1000 + 1000 * i);
 		assert_int_equal(load_be16(got + 12), 0x0800);
 	}
-	assert_int_equal(exception_world_counters().to_lost, 0);
+	assert_int_equal(exception_world_counters().to_kernel_lost, 0);
 	// an interface that is full
 	p.vlan = exception_tagged.vlan;
 	softport_limit(exception()->kernel, 15);
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
 	exception_world_run();
-	assert_int_equal(exception_world_counters().to_lost, 25);
+	assert_int_equal(exception_world_counters().to_kernel_lost, 25);
 	assert_int_equal(world_drops(&world), 0);
 	exception_world_close();
 }

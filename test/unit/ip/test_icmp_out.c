@@ -135,7 +135,7 @@ static void the_last_hop_is_reported(void **state)
 		assert_int_equal(errors_about(&d), 1);
 		last_is(v4 ? 11 : 3, 0, 0);
 		assert_int_equal(world_dropped(&world, DP_DROP_TTL), 2);
-		assert_int_equal(world_stats(&world).errors_sent, 2);
+		assert_int_equal(world_stats(&world).icmp_errors_sent, 2);
 		world_close(&world);
 	}
 }
@@ -222,7 +222,7 @@ static void expect_silence(size_t len)
 	world_inject(&world, 0, frame, len);
 	world_run(&world);
 	assert_int_equal(world.echoes, 0);
-	assert_int_equal(world_stats(&world).errors_sent, 0);
+	assert_int_equal(world_stats(&world).icmp_errors_sent, 0);
 }
 
 static void some_things_are_never_reported(void **state)
@@ -300,7 +300,7 @@ static void errors_are_bounded(void **state)
 	for (unsigned int i = 0; i < 50; i++)
 		errors_about(&d);
 	assert_in_range(world.echoes, 10, 11);
-	assert_int_equal(world_stats(&world).errors_held_back, 50 - world.echoes);
+	assert_int_equal(world_stats(&world).icmp_errors_held_back, 50 - world.echoes);
 	world_wait(&world, 2000);
 	world.echoes = 0;
 	for (unsigned int i = 0; i < 200; i++) {
@@ -310,7 +310,8 @@ static void errors_are_bounded(void **state)
 	world_run(&world);
 	assert_in_range(world.echoes, 95, 105);
 	assert_int_equal(
-		world_stats(&world).errors_sent + world_stats(&world).errors_held_back, 250);
+		world_stats(&world).icmp_errors_sent + world_stats(&world).icmp_errors_held_back,
+		250);
 	world_close(&world);
 }
 
@@ -348,7 +349,7 @@ static void a_limit_of_zero_sends_no_error(void **state)
 	d = of_peer(5, 64, false);
 	d.dst.port = 1234;
 	assert_int_equal(errors_about(&d), 0);
-	assert_int_equal(world_stats(&world).errors_held_back, 0);
+	assert_int_equal(world_stats(&world).icmp_errors_held_back, 0);
 	world_close(&world);
 }
 
