@@ -4,6 +4,7 @@
 #pragma once
 
 #include "conf.h"
+#include "dp_counters.h"
 #include "dp_progress.h"
 #include "net.h"
 #include "port.h"
@@ -193,37 +194,20 @@ struct dp_dtls {
 // Counters of one worker, a consistent snapshot. Unit: datagrams on the wire. In every snapshot rx
 // + made + handed_in = tx + drops (sum) + handed_out + consumed + held.
 struct dp_stats {
-	uint64_t rx, tx, made, consumed, held, handed_in, handed_out;
-	uint64_t rx_bytes, tx_bytes;
-	// polls of a port queue that returned frames; that returned none
-	uint64_t rx_bursts, rx_empty;
+	DP_DATAGRAM_COUNTERS(COUNTER_FIELD, COUNTER_NO_FIELD)
+	DP_POLL_COUNTERS(COUNTER_FIELD)
 	// Bursts by their number of frames. A super-frame counts as one.
 	uint64_t rx_hist[DP_BURST_CLASSES]; // received; the sum is rx_bursts
 	uint64_t tx_hist[DP_BURST_CLASSES]; // passed to a port
 	uint64_t hand_hist[DP_BURST_CLASSES]; // taken from rings, messages included
-	uint64_t tx_short; // bursts that a port did not accept completely
-	uint64_t tx_retried; // retries to send the rest of such a burst
-	// Fragments kept, datagrams reassembled, fragments made for sending.
-	uint64_t fragments_in, reassembled, fragments_out;
-	uint64_t uso_frames, uso_segments; // super-frames sent, and the datagrams of tx in them
-	uint64_t whole_frames; // super-frames sent that were also received as super-frames
-	uint64_t busy_cycles, total_cycles;
-	uint64_t icmp_errors_sent,
-		icmp_errors_held_back; // ICMP errors sent, and those past our limits
-	uint64_t path_mtus; // times that a lower path MTU was learned
-	// lower path MTUs ignored because their user had too many new ones
-	uint64_t path_mtus_refused;
-	// Events lost because the ring to management was full, and those of them that concerned
-	// allocations.
-	uint64_t events_lost, session_events_lost;
+	DP_SHORT_COUNTERS(COUNTER_FIELD)
+	DP_SUPER_COUNTERS(COUNTER_FIELD)
+	DP_WORKER_COUNTERS(COUNTER_FIELD)
+	DP_ICMP_COUNTERS(COUNTER_FIELD)
+	DP_EVENT_COUNTERS(COUNTER_FIELD)
 	// Latency of one datagram in 1,024: from when a port received it until a port accepted the
 	// result in the same burst. time_ns is the sum.
 	uint64_t time_hist[DP_TIME_CLASSES], time_ns;
-	// Times that the worker blocked, and what woke it: a frame at a port, another thread, or a
-	// timer. The remaining wakes came from signals.
-	uint64_t waits, woken_by_port, woken_by_kick, woken_by_time;
-	// CPU time of one sleep, recent average, not a counter; 0 = not measured
-	uint64_t sleep_cost_ns;
 	uint64_t drop[DP_DROP_END];
 	struct dp_dtls dtls;
 	struct turn_stats turn;
@@ -235,6 +219,8 @@ bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *o
 uint32_t dp_buffers_free(const struct dp *d);
 // Sum over the workers.
 void dp_total_stats(const struct dp *d, struct dp_stats *out);
+// Number of packets dropped for any reason.
+uint64_t dp_stats_drops(const struct dp_stats *s);
 // Growth of each counter from before to now. Meaningless for gauges (held, live allocations).
 void dp_stats_since(
 	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
@@ -429,17 +415,7 @@ struct dp_exception {
 	const char *interface, *netns; // netns: "" = that of the process
 	struct port *port; // the port whose kernel side this interface is
 	uint64_t to_kernel[DP_EXCEPTION_CLASSES], from_kernel[DP_EXCEPTION_CLASSES]; // by class
-	uint64_t to_kernel_denied, to_kernel_rate; // drops exception-denied, exception-rate
-	uint64_t to_kernel_lost; // passed to the kernel, which did not accept it
-	uint64_t from_kernel_foreign; // dropped packets that came from the kernel
-	// ARP and ND answers of the kernel to questions that the data path answers
-	uint64_t from_kernel_answered;
-	uint64_t from_kernel_cut; // super-frames that we had to cut
-	// packets that the kernel could not queue, because they were not read in time
-	uint64_t from_kernel_missed;
-	// How many of these were super-frames of TCP, and the segments in them.
-	uint64_t to_kernel_super_frames, to_kernel_super_segments, from_kernel_super_frames,
-		from_kernel_super_segments;
+	DP_EXCEPTION_COUNTERS(COUNTER_FIELD)
 };
 
 // Any thread. False if the port has no exception port. The texts live as long as the data path.

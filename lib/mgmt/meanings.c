@@ -15,26 +15,32 @@ struct meaning {
 	const char *name, *text;
 };
 
-#define FITS(text) _Static_assert(sizeof(text) <= TEXT_MAX, "telemetry takes no longer string")
-#define X(id, name, text) FITS(text);
-NET_DROPS(X)
-TURN_DROPS(X)
-DP_DROPS(X)
-#undef X
-#define X(id, code, name, phrase, text, advice) FITS(#code " " text);
-TURN_REFUSALS(X)
-#undef X
+// Does not compile if the text is too long.
+#define MEANING(name, text)                                                                    \
+	{name, (text) + 0 * sizeof(struct {                                                    \
+		 char c;                                                                       \
+		 _Static_assert(sizeof(text) <= TEXT_MAX, "telemetry takes no longer string"); \
+	 })},
 
-#define X(id, name, text) {name, text},
+#define X(id, name, text) MEANING(name, text)
 static const struct meaning drops[] = {NET_DROPS(X) TURN_DROPS(X) DP_DROPS(X){NULL, NULL}};
 #undef X
-#define X(id, code, name, phrase, text, advice) {name, #code " " text},
+#define X(id, code, name, phrase, text, advice) MEANING(name, #code " " text)
 static const struct meaning refusals[] = {TURN_REFUSALS(X){NULL, NULL}};
 #undef X
-#define X(field, text) {#field, text},
+#define X(field, text) MEANING(#field, text)
 static const struct meaning streams[] = {STREAM_COUNTERS(X){NULL, NULL}};
 static const struct meaning dtls[] = {DP_DTLS_COUNTERS(X){NULL, NULL}};
 #undef X
+#define F(field, kind, metric, text) MEANING(#field, text)
+#define V(key, value, kind, metric, text) MEANING(#key, text)
+static const struct meaning stats[] = {DP_STATS(F, V, F){NULL, NULL}};
+static const struct meaning worker[] = {
+	DP_WORKER_COUNTERS(F) DP_POLL_COUNTERS(F) DP_SUPER_COUNTERS(F){NULL, NULL}};
+static const struct meaning bursts[] = {
+	DP_POLL_COUNTERS(F) DP_SHORT_COUNTERS(F) DP_SUPER_COUNTERS(F){NULL, NULL}};
+static const struct meaning ports[] = {PORT_COUNTERS(F){NULL, NULL}};
+static const struct meaning exception[] = {DP_EXCEPTION_COUNTERS(F){NULL, NULL}};
 
 bool mgmt_meanings_add(struct rte_tel_data *t, const char *list_name)
 {
@@ -46,6 +52,11 @@ bool mgmt_meanings_add(struct rte_tel_data *t, const char *list_name)
 		{"refusals", refusals},
 		{"streams", streams},
 		{"dtls", dtls},
+		{"stats", stats},
+		{"worker", worker},
+		{"bursts", bursts},
+		{"ports", ports},
+		{"exception", exception},
 	};
 	char name[64];
 

@@ -12,15 +12,6 @@
 #define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
 #define REALM_LEN 32 // bytes of a realm's name in a listing
 
-uint64_t mgmt_rows_drops(const struct dp_stats *s)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < DP_DROP_END; i++)
-		sum += s->drop[i];
-	return sum;
-}
-
 char *mgmt_rows_name(const char *name, char *buf, size_t len)
 {
 	size_t i;
@@ -37,55 +28,17 @@ char *mgmt_rows_text(const char *text, char *buf, size_t len)
 	return buf;
 }
 
+// A line of a list of counters (counter_list.h): adds a field of the structure s, or a value.
+#define F(field, ...) rte_tel_data_add_dict_u64(t, #field, s->field);
+#define V(key, value, ...) rte_tel_data_add_dict_u64(t, #key, value);
+
 void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"rx", s->rx},
-		{"tx", s->tx},
-		{"drops", mgmt_rows_drops(s)},
-		{"made", s->made},
-		{"consumed", s->consumed},
-		{"fragments_in", s->fragments_in},
-		{"reassembled", s->reassembled},
-		{"fragments_out", s->fragments_out},
-		{"held", s->held},
-		{"rx_bytes", s->rx_bytes},
-		{"tx_bytes", s->tx_bytes},
-		{"handed_in", s->handed_in},
-		{"handed_out", s->handed_out},
-		{"allocations", s->turn.allocations},
-		{"allocations_total", s->turn.allocations_total},
-		{"icmp_errors_sent", s->icmp_errors_sent},
-		{"icmp_errors_held_back", s->icmp_errors_held_back},
-		{"path_mtus", s->path_mtus},
-		{"path_mtus_refused", s->path_mtus_refused},
-		{"permissions", s->turn.permissions},
-		{"channels", s->turn.channels},
-		{"endpoints", s->turn.endpoints},
-		{"auth_failures", s->turn.auth_failures},
-		{"events_lost", s->events_lost},
-		{"session_events_lost", s->session_events_lost},
-		{"redirects", s->turn.redirects},
-		{"relay_ports_ipv4", s->turn.ports[1]},
-		{"relay_ports_ipv6", s->turn.ports[0]},
-		{"relay_ports_free_ipv4", s->turn.ports_free[1]},
-		{"relay_ports_free_ipv6", s->turn.ports_free[0]},
-		{"port_reused_early", s->turn.port_reused_early},
-		{"pool_refused", s->turn.pool_refused},
-		{"half_family", s->turn.half_family},
-		{"half_capacity", s->turn.half_capacity},
-		{"moves", s->turn.moves},
-		{"moves_lapsed", s->turn.moves_lapsed},
-		{"outlived", s->turn.outlived},
-		{"unreachable", s->turn.refused[TURN_REFUSED_PEER_UNREACHABLE]},
-		{"relay_lost", s->turn.refused[TURN_REFUSED_RELAY_LOST]},
-	};
+	const struct turn_stats *turn = &s->turn;
 
-	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+#define T(field, ...) rte_tel_data_add_dict_u64(t, #field, turn->field);
+	DP_STATS(F, V, T)
+#undef T
 }
 
 void mgmt_rows_add_array(
@@ -105,18 +58,9 @@ void mgmt_rows_add_array(
 // Adds a worker's use of time, and a summary of its bursts.
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
-	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
-	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
-	rte_tel_data_add_dict_u64(t, "sleep_cost_ns", s->sleep_cost_ns);
-	rte_tel_data_add_dict_u64(t, "waits", s->waits);
-	rte_tel_data_add_dict_u64(t, "woken_by_port", s->woken_by_port);
-	rte_tel_data_add_dict_u64(t, "woken_by_kick", s->woken_by_kick);
-	rte_tel_data_add_dict_u64(t, "woken_by_time", s->woken_by_time);
-	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
-	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
-	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);
-	rte_tel_data_add_dict_u64(t, "uso_segments", s->uso_segments);
-	rte_tel_data_add_dict_u64(t, "whole_frames", s->whole_frames);
+	DP_WORKER_COUNTERS(F)
+	DP_POLL_COUNTERS(F)
+	DP_SUPER_COUNTERS(F)
 	mgmt_rows_add_array(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
 	mgmt_rows_add_array(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
 }
@@ -145,27 +89,16 @@ static void add_classes(struct rte_tel_data *t)
 
 void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"polls", s->rx_bursts + s->rx_empty},
-		{"rx_empty", s->rx_empty},
-		{"rx_bursts", s->rx_bursts},
-		{"rx", s->rx},
-		{"tx", s->tx},
-		{"handed_in", s->handed_in},
-		{"no_mbuf", s->drop[DP_DROP_NO_MBUF]},
-		{"tx_full", s->drop[DP_DROP_TX_FULL]},
-		{"tx_short", s->tx_short},
-		{"tx_retried", s->tx_retried},
-		{"uso_frames", s->uso_frames},
-		{"uso_segments", s->uso_segments},
-		{"whole_frames", s->whole_frames},
-	};
-
-	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
-		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+	V(polls, s->rx_bursts + s->rx_empty)
+	F(rx_empty)
+	F(rx_bursts)
+	F(rx)
+	F(tx)
+	F(handed_in)
+	V(no_mbuf, s->drop[DP_DROP_NO_MBUF])
+	V(tx_full, s->drop[DP_DROP_TX_FULL])
+	DP_SHORT_COUNTERS(F)
+	DP_SUPER_COUNTERS(F)
 	add_ratio(t, "rx_average", s->rx, s->rx_bursts);
 	add_ratio(t, "uso_fraction", s->uso_segments, s->tx);
 	add_classes(t);
@@ -201,9 +134,16 @@ static void add_trouble(struct rte_tel_data *t, struct port *p)
 		t, "trouble", p->ops->trouble != NULL && p->ops->trouble(p, text, sizeof(text)));
 }
 
+static void add_port_counters(struct rte_tel_data *t, struct port *p)
+{
+	struct port_counters counters, *s = &counters;
+
+	p->ops->counters(p, s);
+	PORT_COUNTERS(F)
+}
+
 void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 {
-	struct port_counters k;
 	char text[128];
 
 	rte_tel_data_add_dict_string(t, "name", mgmt_rows_text(p->name, text, sizeof(text)));
@@ -223,12 +163,7 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "rx_ring", p->rx_ring);
 	rte_tel_data_add_dict_u64(t, "tx_ring", p->tx_ring);
 	rte_tel_data_add_dict_u64(t, "rss", p->rss);
-	p->ops->counters(p, &k);
-	rte_tel_data_add_dict_u64(t, "rx_missed", k.rx_missed);
-	rte_tel_data_add_dict_u64(t, "rx_errors", k.rx_errors);
-	rte_tel_data_add_dict_u64(t, "rx_nombuf", k.rx_nombuf);
-	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
-	rte_tel_data_add_dict_u64(t, "tx_cut", k.tx_cut);
+	add_port_counters(t, p);
 	rte_tel_data_add_dict_string(t, "offloads", port_offloads(p, text, sizeof(text)));
 	if (p->ops->members != NULL)
 		rte_tel_data_add_dict_string(t, "members", mgmt_bonds_text(p, text, sizeof(text)));
@@ -264,36 +199,19 @@ static void add_classes_of(struct rte_tel_data *t, const char *direction, const 
 	}
 }
 
-void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const struct dp_exception *e)
+void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const struct dp_exception *s)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"to_kernel_super_frames", e->to_kernel_super_frames},
-		{"to_kernel_super_segments", e->to_kernel_super_segments},
-		{"to_kernel_denied", e->to_kernel_denied},
-		{"to_kernel_rate", e->to_kernel_rate},
-		{"to_kernel_lost", e->to_kernel_lost},
-		{"from_kernel_super_frames", e->from_kernel_super_frames},
-		{"from_kernel_super_segments", e->from_kernel_super_segments},
-		{"from_kernel_foreign", e->from_kernel_foreign},
-		{"from_kernel_answered", e->from_kernel_answered},
-		{"from_kernel_cut", e->from_kernel_cut},
-		{"from_kernel_missed", e->from_kernel_missed},
-	};
 	char text[128];
 
 	rte_tel_data_add_dict_string(t, "port", mgmt_rows_text(port, text, sizeof(text)));
-	rte_tel_data_add_dict_string(t, "interface", e->interface);
-	rte_tel_data_add_dict_string(t, "netns", e->netns);
-	rte_tel_data_add_dict_u64(t, "link", e->port->ops->link(e->port));
-	add_trouble(t, e->port);
-	rte_tel_data_add_dict_string(t, "offloads", port_offloads(e->port, text, sizeof(text)));
-	add_classes_of(t, "to", e->to_kernel);
-	add_classes_of(t, "from", e->from_kernel);
-	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
-		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+	rte_tel_data_add_dict_string(t, "interface", s->interface);
+	rte_tel_data_add_dict_string(t, "netns", s->netns);
+	rte_tel_data_add_dict_u64(t, "link", s->port->ops->link(s->port));
+	add_trouble(t, s->port);
+	rte_tel_data_add_dict_string(t, "offloads", port_offloads(s->port, text, sizeof(text)));
+	add_classes_of(t, "to", s->to_kernel);
+	add_classes_of(t, "from", s->from_kernel);
+	DP_EXCEPTION_COUNTERS(F)
 }
 
 static void add_addr(struct rte_tel_data *t, const char *name, const struct addr *a)

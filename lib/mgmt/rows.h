@@ -14,9 +14,6 @@ char *mgmt_rows_name(const char *name, char *buf, size_t len);
 // length and a NUL, the text may be cut like in mgmt_label(). Returns buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
-// Number of packets dropped for any reason.
-uint64_t mgmt_rows_drops(const struct dp_stats *s);
-
 // Adds an array of numbers to the dictionary t.
 void mgmt_rows_add_array(
 	struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n);
@@ -31,7 +28,7 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p);
 void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4);
 void mgmt_rows_add_exception(
-	struct rte_tel_data *t, const char *port, const struct dp_exception *e);
+	struct rte_tel_data *t, const char *port, const struct dp_exception *s);
 void mgmt_rows_add_certificate(struct rte_tel_data *t, const struct stream_certificate *c);
 void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l);
 void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i, const char *realm);

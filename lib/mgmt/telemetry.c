@@ -452,7 +452,9 @@ static int handle_meanings(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
 	if (!mgmt_meanings_add(out, params))
-		return answer_error(out, "usage: /slipring/meanings,drops|refusals|streams|dtls");
+		return answer_error(out,
+			"usage: /slipring/meanings,drops|refusals|streams|dtls|"
+			"stats|worker|bursts|ports|exception");
 	return 0;
 }
 
@@ -528,7 +530,7 @@ static const struct command {
 	{"/slipring/reloads", handle_reloads, "Reloads: number, refusals, and the last result."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
-		"Meaning of counters. Parameter: drops, refusals, streams or dtls."},
+		"Meaning of counters. Parameter: a list, such as drops or stats."},
 	{"/slipring/watchdog", handle_watchdog,
 		"Alarms about workers and management; reports of crashes."},
 	{"/slipring/log", handle_log, "Areas of the log: level, lines written and suppressed."},

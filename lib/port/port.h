@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "net.h"
+#include "port_counters.h"
 
 #define PORT_QUEUES_MAX 64
 #define PORT_RETA_MAX 2048
@@ -84,8 +85,7 @@ struct port_config {
 
 // Counters of the port itself: frames that the workers never saw.
 struct port_counters {
-	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;
-	uint64_t tx_cut; // super-frames that the port could not send whole, and cut
+	PORT_COUNTERS(COUNTER_FIELD)
 };
 
 // A rule for the NIC: directs UDP to one of our addresses to one receive queue, overriding RSS.

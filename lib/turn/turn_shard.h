@@ -6,6 +6,7 @@
 
 #include "turn.h"
 #include "turn_config.h"
+#include "turn_counters.h"
 #include "turn_event.h"
 #include "turn_refusal.h"
 #include "turn_usage.h"
@@ -51,21 +52,11 @@ struct turn_shard_params {
 };
 
 struct turn_stats {
-	uint64_t allocations, permissions, channels, redirects; // live
-	uint64_t endpoints; // registered on shared addresses
+	TURN_ALLOCATION_COUNTERS(COUNTER_FIELD)
+	TURN_CLIENT_COUNTERS(COUNTER_FIELD)
+	TURN_RELAY_COUNTERS(COUNTER_FIELD, COUNTER_NO_FIELD)
 	uint64_t ports[2],
 		ports_free[2]; // relay ports, by [is_v4]; resting ones count as free; 0: shared
-	uint64_t allocations_total, port_reused_early;
-	// Attempts with wrong credentials. A retransmission, on the same 5-tuple with the same
-	// transaction ID, is the same attempt.
-	uint64_t auth_failures;
-	// Allocates that asked for both families and got one: there is no relay address of the
-	// other family, or no room for it.
-	uint64_t half_family, half_capacity;
-	// Clients that have moved, moves that the client did not complete, and allocations that
-	// have outlived their client's connection (relay.mobility).
-	uint64_t moves, moves_lapsed, outlived;
-	uint64_t pool_refused; // permissions, channels, peers, moves refused: no room
 	// Requests, including retransmissions; by enum turn_refusal.
 	uint64_t refused[TURN_REFUSAL_END];
 	struct turn_sums sums; // of the first realm; turn_tallies.h has those of the others

@@ -111,3 +111,12 @@ void dp_stats_since(const struct dp_stats *now, const struct dp_stats *before, s
 	for (size_t i = 0; i < STATS_WORDS; i++)
 		o[i] = n[i] - b[i];
 }
+
+uint64_t dp_stats_drops(const struct dp_stats *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		sum += s->drop[i];
+	return sum;
+}

@@ -356,7 +356,7 @@ static void add_counters(json_t *o, const struct dp_stats *s)
 		{"tx", s->tx},
 		{"rx_bytes", s->rx_bytes},
 		{"tx_bytes", s->tx_bytes},
-		{"drops", mgmt_rows_drops(s)},
+		{"drops", dp_stats_drops(s)},
 		{"held", s->held},
 		{"allocations", s->turn.allocations},
 		{"permissions", s->turn.permissions},

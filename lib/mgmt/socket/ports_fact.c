@@ -42,11 +42,9 @@ static void add_counters(json_t *o, struct port *p)
 	struct port_counters k;
 
 	p->ops->counters(p, &k);
-	json_object_set_new(o, "rx_missed", shown_number(k.rx_missed));
-	json_object_set_new(o, "rx_errors", shown_number(k.rx_errors));
-	json_object_set_new(o, "rx_nombuf", shown_number(k.rx_nombuf));
-	json_object_set_new(o, "tx_errors", shown_number(k.tx_errors));
-	json_object_set_new(o, "tx_cut", shown_number(k.tx_cut));
+#define F(field, ...) json_object_set_new(o, #field, shown_number(k.field));
+	PORT_COUNTERS(F)
+#undef F
 }
 
 static json_t *port_row(struct port *p, bool wants_xstats)

@@ -404,6 +404,10 @@ def check_real(lab, server, exporter):
     means = [labels for name, labels in found if name == "slipring_drop_reason_info"]
     assert len(means) == len(drops), "each has a meaning"
     assert any("neither on-link nor behind a gateway" in labels for labels in means)
+    for name in ("stats", "worker", "bursts", "streams", "dtls"):
+        means = server.telemetry.ask(f"/slipring/meanings,{name}")
+        answer = server.telemetry.ask(f"/slipring/{name}" + (",0" if name == "worker" else ""))
+        assert set(means) <= set(answer) and all(means.values()), name
     assert sum(name == "slipring_worker_lcore" for name, _ in found) == WORKERS
     assert found["slipring_allocations", ""] == 1
     assert found["slipring_rx_datagrams_total", ""] >= 200
