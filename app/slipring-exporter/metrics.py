@@ -103,8 +103,7 @@ class Fetch:
             elif row.kind != "-" and is_number(value):
                 text = row.text
                 if text == ".":
-                    text = str(meanings.get(field, f"{field} of {command}"))
-                    text = text[:1].upper() + text[1:] + "."
+                    text = rows.sentence(str(meanings.get(field, f"{field} of {command}")))
                 value *= rows.SCALES.get(field, 1)
                 self.out.add(row.kind, prefix + row.name, text, value, **dict(row.labels), **labels)
 
@@ -154,8 +153,7 @@ class Fetch:
             if not isinstance(worker, int):
                 continue
             answer = self.ask(f"/slipring/worker,{worker}", dict)
-            table = {**rows.STATS, **rows.WORKER}
-            self.add_table(answer, table, "worker_", "/slipring/worker", worker=worker)
+            self.add_table(answer, rows.WORKER, "worker_", "/slipring/worker", worker=worker)
             answer = self.ask(f"/slipring/bursts,{worker}", dict)
             self.add_table(answer, rows.BURSTS, "worker_", "/slipring/bursts", worker=worker)
             self.add_bursts(answer, str(worker))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Maps the fields of slipring's telemetry to metrics: name, type, labels and HELP.
 
-A table has a line for each field: the field, c (counter) or g (gauge), the metric without
-"slipring_", and its HELP text. A metric may have labels: NAME{label=value}. "-" leaves a field out:
+counters.py has the fields that are in a list of counters (lib/base/counter_list.h). A table has a
+line for each other field: the field, c (counter) or g (gauge), the metric without "slipring_", and
+its HELP text. A metric may have labels: NAME{label=value}. "-" leaves a field out:
 it is a text, or another metric has it. The text "." stands for slipring's own text about the field
 (/slipring/meanings), or, for further values of a label, for the text of the first one.
 """
 
 import re
 from typing import NamedTuple
+
+import counters
 
 
 class Row(NamedTuple):
@@ -18,112 +21,49 @@ class Row(NamedTuple):
     text: str
 
 
+def row(kind, name="", text=""):
+    found = re.fullmatch(r"(\w*)(?:{(\w+)=([\w-]+)})?", name)
+    return Row(kind, found[1], ((found[2], found[3]),) if found[2] else (), text)
+
+
 def table(text):
     rows = {}
     for line in text.strip().splitlines():
-        field, kind, *rest = line.split(None, 3)
-        name, text = (*rest, "", "")[:2]
-        found = re.fullmatch(r"(\w*)(?:{(\w+)=([\w-]+)})?", name)
-        labels = ((found[2], found[3]),) if found[2] else ()
-        if labels and text == ".":
-            text = next(row.text for row in rows.values() if row.name == found[1])
-        rows[field] = Row(kind, found[1], labels, text)
+        field, *rest = line.split(None, 3)
+        new = row(*rest)
+        if new.labels and new.text == ".":
+            new = new._replace(text=next(row.text for row in rows.values() if row.name == new.name))
+        rows[field] = new
     return rows
 
 
-# All workers together, and one of them (as slipring_worker_...)
-STATS = table("""
-rx                    c rx_datagrams         Datagrams received, counted as on the wire.
-tx                    c tx_datagrams         Datagrams sent, counted as on the wire.
-rx_bytes              c rx_bytes             Bytes of the frames received.
-tx_bytes              c tx_bytes             Bytes of the frames sent.
-drops                 c dropped_datagrams    Datagrams dropped, for any reason.
-made                  c made_datagrams       Datagrams created here: answers, fragments, neighbour requests.
-consumed              c consumed_datagrams   Datagrams consumed here: requests, ARP, fragments.
-held                  g held_datagrams       Datagrams that wait for a neighbour or for other fragments.
-handed_in             c handed_in_datagrams  Datagrams handed over by other workers.
-handed_out            c handed_out_datagrams Datagrams handed over to other workers.
-fragments_in          c fragments_received   Fragments kept until their datagram is whole.
-reassembled           c reassembled_datagrams Datagrams reassembled from fragments.
-fragments_out         c fragments_sent       Fragments created for sending.
-allocations           g allocations          Live allocations.
-allocations_total     c allocations_made     Allocations made.
-permissions           g permissions          Live permissions.
-channels              g channels             Live channels.
-endpoints             g shared_peers         Peers registered on shared relay ports.
-redirects             g redirects            Notes that a client's allocation lives on another worker.
-relay_ports_ipv4      g relay_ports{family=ipv4}      Number of relay ports; absent with shared ports.
-relay_ports_ipv6      g relay_ports{family=ipv6}      .
-relay_ports_free_ipv4 g relay_ports_free{family=ipv4} Relay ports without an allocation, including those in quarantine.
-relay_ports_free_ipv6 g relay_ports_free{family=ipv6} .
-auth_failures         c auth_failures        Requests whose credentials were wrong.
-port_reused_early     c ports_reused_early   Relay ports reused before they had rested.
-pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
-half_family           c half_family          Allocates for both families that got only one: no address of the other.
-half_capacity         c half_capacity        Allocates for both families that got only one: no room for the other.
-moves                 c moves                Clients that moved to another 5-tuple with a ticket.
-moves_lapsed          c moves_lapsed         Moves that were not completed in time.
-outlived              c outlived_connections Allocations with a ticket that outlived their client's connection.
-unreachable           c unreachable_refusals Requests refused because no route leads to the peer.
-relay_lost            c relay_lost_refusals  Allocations refused because the network withdrew the relay addresses.
-icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.
-icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: above 100 a second, or 10 to one address.
-path_mtus             c path_mtus_learnt     Paths whose MTU was found to be smaller than known.
-path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learned, because their user had too many new ones.
-events_lost           c events_lost          Events for the log lost because their ring was full.
-session_events_lost   c session_events_lost  Events of sessions lost because their ring was full.
+def sentence(meaning):
+    return meaning[:1].upper() + meaning[1:] + "."
+
+
+def listed(lines):
+    return {key: row(kind, metric or key, sentence(meaning)) for key, kind, metric, meaning in lines}
+
+
+def left_out(fields):
+    return dict.fromkeys(fields.split(), row("-"))
+
+
+# All workers together
+STATS = listed(counters.STATS) | table("""
 buffers               g buffers              Number of packet buffers.
 buffers_free          g buffers_free         Packet buffers that are free.
 """)
-# One worker only
-WORKER = table("""
+# Bursts of one worker; metrics.py parses classes and histograms
+BURSTS = listed(counters.BURSTS) | left_out(
+    "polls rx tx handed_in no_mbuf tx_full rx_average uso_fraction classes rx_hist tx_hist hand_hist"
+)
+# One worker (as slipring_worker_...); BURSTS has the metrics of bursts
+WORKER = left_out(" ".join(BURSTS)) | listed(counters.WORKER) | STATS | table("""
 lcore         g lcore              The lcore of the worker.
-busy_cycles   c busy_cycles        CPU cycles (TSC) spent on rounds that found something to do.
-total_cycles  c cycles             CPU cycles (TSC) in all.
-sleep_cost_ns g sleep_cost_seconds CPU time of a recent sleep; 0 until one was measured.
-waits         c waits              Times that the worker blocked until a frame, message or deadline.
-woken_by_port c woken_by_port      Waits that a frame at a port ended.
-woken_by_kick c woken_by_kick      Waits that another worker, a thread or a query ended.
-woken_by_time c woken_by_time      Waits that a deadline ended.
-rx_bursts     -
-rx_empty      -
-uso_frames    -
-uso_segments  -
-whole_frames  -
-rx_hist       -
-tx_hist       -
 """)
 SCALES = {"sleep_cost_ns": 1e-9, "away_ms": 1e-3, "took_ms": 1e-3}
-# Bursts of one worker; metrics.py parses classes and histograms
-BURSTS = table("""
-rx_empty     c empty_polls      Polls of a queue that found nothing.
-tx_short     c tx_short_bursts  Bursts that a port did not take as a whole.
-tx_retried   c tx_retries       Times the rest of such a burst was retried.
-uso_frames   c uso_frames       Super-frames sent.
-uso_segments c uso_datagrams    Datagrams sent in super-frames.
-whole_frames c whole_frames     Super-frames received and sent without cutting.
-polls        -
-rx_bursts    -
-rx           -
-tx           -
-handed_in    -
-no_mbuf      -
-tx_full      -
-rx_average   -
-uso_fraction -
-classes      -
-rx_hist      -
-tx_hist      -
-hand_hist    -
-""")
-PORT = table("""
-name      -
-kind      -
-driver    -
-mac       -
-on        -
-offloads  -
-members   -
+PORT = listed(counters.PORT) | table("""
 link      g link_up        1 when the link is up.
 trouble   g trouble        1 when another problem keeps the port from working; see slipringctl status.
 mtu       g mtu_bytes      MTU of the port.
@@ -133,28 +73,15 @@ tx_queues g tx_queues      Transmit queues.
 rx_ring   g rx_ring_slots  Descriptors of a receive queue.
 tx_ring   g tx_ring_slots  Descriptors of a transmit queue.
 rss       g rss            1 when the NIC spreads packets over the queues.
-rx_missed c rx_missed      Frames lost because the worker did not poll in time.
-rx_errors c rx_errors      Frames received damaged.
-rx_nombuf c rx_no_mbuf     Times a receive queue found no packet buffer.
-tx_errors c tx_errors      Frames that the port could not send.
-tx_cut    c tx_cut_frames  Super-frames that had to be cut in software.
-""")
+""") | left_out("name kind driver mac on offloads members")
 STEERING = table("""
-port        -
-family      -
-step        -
-why         -
 rules       g rules                  Rules in the NIC.
 hits        c home_datagrams         Datagrams from peers received on the queue of their worker.
 handed_over c handed_over_datagrams  Datagrams from peers received on the queue of another worker.
 degraded    g degraded               1 when rules are in use, but packets still arrive on other queues.
-""")
+""") | left_out("port family step why")
 TO, FROM = "to_kernel_datagrams", "from_kernel_datagrams"
-EXCEPTION = table(f"""
-port      -
-interface -
-netns     -
-offloads  -
+EXCEPTION = listed(counters.EXCEPTION) | table(f"""
 link      g link_up      1 when the interface of the exception port is up.
 trouble   g trouble      1 when a problem keeps the exception port from working; see slipringctl status.
 to_kernel_tcp    c {TO}{{class=tcp}}    Datagrams given to the kernel.
@@ -167,18 +94,7 @@ from_kernel_udp  c {FROM}{{class=udp}}  .
 from_kernel_icmp c {FROM}{{class=icmp}} .
 from_kernel_arp  c {FROM}{{class=arp}}  .
 from_kernel_nd   c {FROM}{{class=nd}}   .
-to_kernel_super_frames     c to_kernel_super_frames     Super-frames of TCP given to the kernel.
-to_kernel_super_segments   c to_kernel_super_segments   Segments in them.
-from_kernel_super_frames   c from_kernel_super_frames   Super-frames of TCP taken from the kernel.
-from_kernel_super_segments c from_kernel_super_segments Segments in them.
-to_kernel_denied     c to_kernel_denied     Datagrams for the kernel that exception.allow does not permit.
-to_kernel_rate       c to_kernel_rate       Datagrams for the kernel above 100,000 a second, or faster than it accepts them.
-to_kernel_lost       c to_kernel_lost       Datagrams given to the kernel, which did not accept them.
-from_kernel_foreign  c from_kernel_foreign  Datagrams of the kernel with an address or a type that is not the kernel's.
-from_kernel_answered c from_kernel_answered Answers of the kernel to ARP and ND requests that the data path answers.
-from_kernel_cut      c from_kernel_cut      Super-frames of the kernel that had to be cut in software.
-from_kernel_missed   c from_kernel_missed   Datagrams that the kernel could not queue, because they were not read in time.
-""")
+""") | left_out("port interface netns offloads")
 REFUSED, CLOSED, PROXY = "refused", "closed", "proxy_refused"
 STREAMS = table(f"""
 connections      g connections           Open connections.
@@ -265,11 +181,6 @@ refused_network   c {REFUSED}{{limit=network}} .
 handshake_overrun c handshake_overruns    Datagrams of DTLS handshakes dropped because too many waited.
 """)
 CONFIG = table("""
-path                 -
-realm                -
-idle                 -
-relay_mode           -
-workers              -
 ports                g ports                 Ports.
 listeners            g listeners             Listeners.
 relay_addresses      g relay_addresses       Relay addresses.
@@ -298,7 +209,7 @@ unauthenticated_rate g limit_unauthenticated_per_second limits.unauthenticated; 
 stale_nonce_rate     g limit_stale_nonce_per_second 438 answers per second to one source; 0 = no limit.
 guess_rate           g limit_guesses_per_second Wrong passwords per second of one source; 0 = no limit.
 binding_rate         g limit_binding_per_second limits.binding; 0 = no limit.
-""")
+""") | left_out("path realm idle relay_mode workers")
 REALM = table("""
 realm             -
 allocations       g realm_allocations      Live allocations.
