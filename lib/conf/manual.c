@@ -26,32 +26,32 @@ static void write_range(FILE *out, const struct conf_key *k)
 	}
 	switch (k->type) {
 	case CONF_NUMBER:
-		fprintf(out, "number, %u to %u", k->min, k->max);
+		fprintf(out, "number, %u-%u", k->min, k->max);
 		break;
 	case CONF_SIZE:
-		fprintf(out, "bytes, %u to %u, or with `K`, `M`, `G`", k->min, k->max);
+		fprintf(out, "size, %u-%u bytes", k->min, k->max);
 		break;
 	case CONF_BITS:
-		fprintf(out, "bits a second, %u to %u`k`, or with `k`, `M`, `G`", k->min, k->max);
+		fprintf(out, "rate, %u-%u`k`", k->min, k->max);
 		break;
 	case CONF_TIME:
-		fprintf(out, "seconds, %u to %u, or with `s`, `m`, `h`, `d`", k->min, k->max);
+		fprintf(out, "time, %u-%u s", k->min, k->max);
 		break;
 	case CONF_TEXT:
-		fprintf(out, "text, %u to %u bytes", k->min, k->max);
+		fprintf(out, "text, %u-%u bytes", k->min, k->max);
 		break;
 	case CONF_HEX:
 		fprintf(out, "%u hexadecimal digits", 2 * k->max);
 		break;
 	case CONF_PORT_RANGE:
-		fprintf(out, "range `lo-hi` within %u-%u", k->min, k->max);
+		fprintf(out, "range within %u-%u", k->min, k->max);
 		break;
 	case CONF_CHOICE:
 		for (const struct conf_choice *c = k->choices; c->name != NULL; c++)
 			fprintf(out, "%s`%s`", c == k->choices ? "" : ", ", c->name);
 		break;
 	case CONF_SECRET_FILE:
-		fprintf(out, "%s, %u to %u bytes in it", conf_value_form(k->type), k->min, k->max);
+		fprintf(out, "%s, %u-%u bytes in it", conf_value_form(k->type), k->min, k->max);
 		break;
 	case CONF_PREFIX_FILES:
 		fprintf(out, "%s, up to %u entries in them", conf_value_form(k->type), k->max);
@@ -59,7 +59,7 @@ static void write_range(FILE *out, const struct conf_key *k)
 	default:
 		fputs(conf_value_form(k->type), out);
 		if (k->max > 0)
-			fprintf(out, ", %u to %u", k->min, k->max);
+			fprintf(out, ", %u-%u", k->min, k->max);
 	}
 }
 
@@ -109,35 +109,30 @@ static const char intro[] =
 	"<!-- Generated from lib/conf/schema*.c by scripts/manual; do not edit. -->\n"
 	"# Configuration\n"
 	"\n"
-	"One YAML file. `slipring --check -c FILE` reads and checks it without\n"
-	"touching a port; `conf/` has a commented file of all keys and shorter ones to start\n"
-	"from.\n"
+	"One YAML file. `slipring --check -c FILE` checks it without touching a port; `conf/`\n"
+	"has a commented file of all keys, and shorter ones to start from.\n"
 	"\n"
-	"All errors are told, each as `FILE:LINE:COL: key: reason`, and any stops the start.\n"
-	"Unknown keys, keys given twice and values of the wrong type are errors: nothing in\n"
-	"the file is ignored. What works but should be known (a secret that everyone can\n"
-	"read, more workers than CPUs, a realm so long that answers amplify) is a warning,\n"
-	"in the same form behind `warning: `, told by `--check` and logged at start.\n"
+	"Every error is reported as `FILE:LINE:COL: key: reason` and prevents the start.\n"
+	"Unknown keys, duplicate keys and values of the wrong type are errors. Warnings begin\n"
+	"with `warning: `: `--check` prints them, the start logs them. They tell of values that\n"
+	"work but are doubtful, such as a secret that everyone can read.\n"
 	"\n"
-	"A file has mappings, lists and single values of YAML. Numbers are decimal and without\n"
-	"quotes, truth is `true` or `false`; an IPv6 address inside `[...]` or `{...}` needs\n"
-	"quotes. Anchors, aliases, tags, more than one document and unquoted values over several\n"
-	"lines are refused, and so is a file above 1 MiB. User names, passwords and realms are\n"
-	"prepared as OpaqueString (RFC 8265); secrets are taken byte by byte.\n"
+	"Numbers are decimal and without quotes, truth is `true` or `false`. An IPv6 address\n"
+	"inside `[...]` or `{...}` needs quotes. Anchors, aliases, tags, several documents,\n"
+	"unquoted values over several lines and files above 1 MiB are refused. User names,\n"
+	"passwords and realms are prepared as OpaqueString (RFC 8265); secrets are taken byte\n"
+	"by byte.\n"
 	"\n"
-	"A file can `include` all of a directory: errors and warnings then name the file that\n"
-	"each stands in. Passwords and secrets can stand in files of their own,\n"
-	"among them systemd's credentials.\n"
+	"* A *time* is in seconds, or has a unit: `s`, `m`, `h`, `d`.\n"
+	"* A *size* is in bytes, or has a unit: `K`, `M`, `G`, powers of 1024.\n"
+	"* A *rate* is in bits per second, or has a unit: `k`, `M`, `G`, powers of 1000.\n"
+	"* A list of addresses takes single addresses (`192.0.2.1`), ranges\n"
+	"  (`192.0.2.10-192.0.2.73`) and prefixes (`192.0.2.0/24`). IPv6 addresses have no\n"
+	"  brackets. Listeners and relay addresses must be addresses of a port.\n"
 	"\n"
-	"A running server reads the file again at SIGHUP and by `slipringctl config reload`,\n"
-	"whole or not at all. It takes up the keys marked *Reload*. A file that changes another\n"
-	"one is refused, and says which: that takes a restart\n"
-	"([operations.md](operations.md)).\n"
-	"\n"
-	"Addresses: an IPv6 address is written without brackets. A list of addresses takes\n"
-	"single ones (`192.0.2.1`), ranges (`192.0.2.10-192.0.2.73`) and prefixes\n"
-	"(`192.0.2.0/24`). Listeners and relay addresses must be among the addresses of a\n"
-	"port.\n";
+	"SIGHUP and `slipringctl config reload` make a running server read the file again,\n"
+	"whole or not at all ([operations.md](operations.md)). It takes up the keys marked\n"
+	"*Reload*. A change of another key is refused by name: it takes a restart.\n";
 
 static const char table_head[] = "| key | value | default | |\n|---|---|---|---|\n";
 
@@ -159,7 +154,7 @@ void conf_manual(FILE *out)
 		if ((k->flags & CONF_REQUIRED) != 0)
 			fputs(" Required.", out);
 		if (k->type == CONF_ITEMS)
-			fprintf(out, " A list of %u to %u entries.", k->min, k->max);
+			fprintf(out, " A list of %u-%u entries.", k->min, k->max);
 		fprintf(out, "\n\n%s", table_head);
 		write_rows(out, k);
 	}

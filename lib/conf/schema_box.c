@@ -5,152 +5,153 @@
 
 #define AREA(id, name, subject)                                                                   \
 	{"log.areas." name, CONF_CHOICE, ONE(conf, log.areas[id]), .choices = conf_level_choices, \
-		.help = "Of " subject "."},
+		.help = "Level of lines about " subject "."},
 
 // clang-format off
 static const struct conf_key rows[] = {
-{"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
+{"log", CONF_SECTION, .help = "Each line has a level, and an area for its subject."},
 {"log.to", CONF_CHOICE, ONE(conf, log.target), .choices = conf_log_to_choices, .def = "stderr",
-	.help = "Where to. `journal`: to journald, with fields of its own (`SLIPRING_AREA` and "
-	"more: `journalctl -o verbose`); where journald is not there, lines go to standard error. "
-	"`stderr` under systemd reaches the journal as well, with levels and without fields."},
+	.help = "Destination. `journal`: journald, with fields (`SLIPRING_AREA` and more: "
+	"`journalctl -o verbose`); without journald lines go to standard error. `stderr`: under "
+	"systemd lines reach the journal as well, with levels and without fields."},
 {"log.format", CONF_CHOICE, ONE(conf, log.format),
 	.choices = conf_log_format_choices, .def = "text",
 	.help = "`json`: each line is an object with `time`, `level`, `area`, `text`, and the "
-	"facts of the text as members of their own. The journal takes fields instead."},
+	"facts of the text as members. The journal takes fields instead."},
 {"log.level", CONF_CHOICE, ONE(conf, log.level), .choices = conf_level_choices, .def = "info",
-	.help = "The least severe that is logged."},
+	.help = "Least severe level that is logged."},
 {"log.areas", CONF_SECTION, .flags = CONF_ALIKE,
-	.help = "The same for an area. Without it: `log.level`."},
+	.help = "Levels of single areas. Default: `log.level`."},
 CONF_AREAS(AREA)
 
 {"records", CONF_SECTION, .help = "Records of sessions, one JSON object a line: allocations made "
-	"and ended, and what was refused ([operations.md](operations.md) has the fields). A disk "
-	"that is full or slow costs records, which are counted, and never a datagram."},
+	"and ended, and refusals ([operations.md](operations.md) has the fields). A full or slow "
+	"disk costs records, which are counted, but no datagrams."},
 {"records.file", CONF_TEXT, ONE(conf, records.file), RANGE(1, 1023),
-	.help = "Path of a regular file, from `/` on; made with mode 0640. Refusals go to one of "
-	"their own: beside `records.json` it is `records-refusals.json`. Without it: no file."},
+	.help = "Absolute path of a regular file, made with mode 0640. Refusals go to a second "
+	"file: `records-refusals.json` beside `records.json`. Default: no file."},
 {"records.rotate", CONF_SIZE, ONE(conf, records.rotate), RANGE(0, UINT32_MAX), .def = "100M",
-	.help = "Bytes after which either file becomes FILE.1, that FILE.2, and so on; 0 = never."},
+	.help = "Size in bytes at which either file becomes FILE.1, FILE.1 becomes FILE.2, and so "
+	"on; 0 = never."},
 {"records.journal", CONF_BOOL, ONE(conf, records.journal), .def = "false",
-	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
+	.help = "Also writes to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
 {"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",
-	.help = "Also to syslog (`/dev/log`), facility daemon, level info."},
+	.help = "Also writes to syslog (`/dev/log`), facility daemon, level info."},
 {"records.interim", CONF_TIME, ONE(conf, turn.interim_s), RANGE(0, 65535), .def = "300",
-	.help = "Seconds after which the refresh of an allocation makes a record; 0 = none does."},
+	.help = "Seconds after which the refresh of an allocation makes a record; 0 = no such "
+	"records."},
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
-	.help = "Whether what was refused makes records too; a source's repetitions make one."},
+	.help = "Also records refusals. Repetitions from one source make one record."},
 
-{"control", CONF_SECTION, .help = "The control socket: what `slipringctl` asks and orders by."},
+{"control", CONF_SECTION, .help = "The control socket for `slipringctl`."},
 {"control.socket", CONF_TEXT, ONE(conf, control.socket), RANGE(0, 107),
-	.help = "Path of the Unix socket; empty = none. Without it: `/run/slipring/control.sock`, "
-	"or `/run/slipring/NAME.sock` where `eal.file-prefix` is another NAME, in a folder that is "
-	"made if need be; where that cannot be, the log says so and there is none. With this key "
-	"the start fails then. What a dead process has left there is replaced, and the file is "
-	"removed at the end. Who may open it may see all users and allocations, and end them."},
+	.help = "Path of the Unix socket; empty = no socket. Default: "
+	"`/run/slipring/control.sock`, or `/run/slipring/NAME.sock` if `eal.file-prefix` is "
+	"another NAME; slipring makes the directory. If the default is impossible, the log says so "
+	"and there is no socket; with this key the start fails. A dead process's socket is "
+	"replaced, and the file is removed at the end. Users who can open it can see all users and "
+	"allocations, and end them."},
 {"control.group", CONF_TEXT, ONE(conf, control.group), RANGE(1, 32), .flags = CONF_WORD,
-	.help = "Group whose members may use the socket (mode 0660). Without it: the user that "
-	"slipring runs as alone (0600)."},
+	.help = "Group whose members may use the socket (mode 0660). Default: only the user of "
+	"slipring (0600)."},
 
-{"state", CONF_SECTION, .help = "What lets a restart keep calls: allocations, permissions, "
-	"channels and reservations of UDP clients lie in a file in memory, which the next process "
-	"takes up ([operations.md](operations.md))."},
+{"state", CONF_SECTION, .help = "Lets calls survive a restart: a file in memory holds allocations, "
+	"permissions, channels and reservations of UDP clients for the next process "
+	"([operations.md](operations.md))."},
 {"state.file", CONF_TEXT, ONE(conf, state.file), RANGE(0, 1023),
-	.help = "Path of the file, from `/` on, in a directory of root or of the user that "
-	"slipring runs as, where nobody else may write, on a file system in memory (tmpfs, "
-	"hugetlbfs): it holds keys, which do not belong on a disk. Made with mode 0600. Beside it "
-	"lie FILE.lock and, while a process starts, FILE.new. Without this key: "
-	"`$RUNTIME_DIRECTORY/state` where that is set and on tmpfs, as in the unit; else, and "
-	"where it is empty, calls end with the process."},
+	.help = "Absolute path of the file, on a file system in memory (tmpfs, hugetlbfs), because "
+	"it holds keys. Only root or the user of slipring may own and write the directory. Beside "
+	"the file (mode 0600) lie FILE.lock and, during a start, FILE.new. Default: "
+	"`$RUNTIME_DIRECTORY/state` if that is set and on tmpfs, as in the unit. Otherwise, or if "
+	"empty, calls end with the process."},
 {"state.on-stop", CONF_CHOICE, ONE(conf, state.on_stop), .choices = conf_on_stop_choices,
-	.def = "keep", .help = "What an ordinary stop does to calls. `keep`: the next process "
-	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "
-	"otherwise. At the end of a drain they end."},
+	.def = "keep", .help = "Effect of an ordinary stop on calls. `keep`: the next process "
+	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can override "
+	"it. Calls end at the end of a drain."},
 
-{"crash", CONF_SECTION, .help = "A crash leaves a report: where, the stack, what each worker was "
-	"doing, and the headers of its burst. It has no payload, no names and no keys."},
+{"crash", CONF_SECTION, .help = "A crash leaves a report: the place, the stack, the activity of "
+	"each worker, and the headers of its burst. It has no payload, names or keys."},
 {"crash.directory", CONF_TEXT, ONE(conf, crash.directory), RANGE(0, 1023),
-	.help = "Where reports are kept: a directory that is there. Empty: standard error has "
-	"them. Without it: /var/log/slipring, if it is there, else standard error."},
+	.help = "Existing directory for reports. Empty: standard error. Default: /var/log/slipring "
+	"if it exists, else standard error."},
 
-{"alternate", CONF_SECTION, .help = "Other servers, to which clients are sent that ask for an "
-	"allocation ([operations.md](operations.md)): they are told by a 300 (Try Alternate), "
-	"after they have authenticated. Who has an allocation keeps it."},
+{"alternate", CONF_SECTION, .help = "Other servers for clients that ask for an allocation "
+	"([operations.md](operations.md)). After authentication such a client gets 300 (Try "
+	"Alternate). Clients with an allocation keep it."},
 {"alternate.servers", CONF_ITEMS, MANY(conf, alternate.servers, alternate.nb_servers),
-	.flags = CONF_SHORT, RANGE(0, 64), .help = "The servers: a client is told one of the "
-	"family by which it comes (and one of the other), dealt by a hash of the client. Where "
-	"there is none of its family, it is served here. An entry may be its `address` alone. "
-	"The users must be known there, too. Without the keys below all clients are sent there."},
+	.flags = CONF_SHORT, RANGE(0, 64), .help = "A hash of the client chooses one server of its "
+	"family (and one of the other). If there is no server of its family, the client is served "
+	"here. An entry may be its `address` alone. The servers must know the users, too. Without "
+	"the keys below all clients are sent there."},
 {"alternate.servers[].address", CONF_ADDR, ONE(turn_alternate, addr), REQUIRED,
-	.help = "Where clients reach it: an external address, if the network translates."},
+	.help = "Address at which clients reach it: an external address, if the network "
+	"translates."},
 {"alternate.servers[].port", CONF_NUMBER, ONE(turn_alternate, port), RANGE(1, 65535),
-	.help = "Its port for UDP and TCP. Without it: that of the listener by which the client "
-	"has come."},
+	.help = "Its port for UDP and TCP. Default: that of the client's listener."},
 {"alternate.servers[].tls-port", CONF_NUMBER, ONE(turn_alternate, tls_port), RANGE(1, 65535),
-	.help = "Its port for TLS and DTLS. Without it: that of the listener. Clients of a "
-	"listener with `transport: auto` are always told the listener's."},
+	.help = "Its port for TLS and DTLS. Default: that of the client's listener. Clients of a "
+	"listener with `transport: auto` are always told the listener's port."},
 {"alternate.servers[].name", CONF_TEXT, ONE(turn_alternate, name), RANGE(1, 253),
-	.help = "The DNS name in its certificate, which clients of TLS and DTLS are told "
-	"(ALTERNATE-DOMAIN). Without it: its certificate has a name of this server's."},
+	.help = "DNS name in its certificate, which clients over TLS and DTLS are told "
+	"(ALTERNATE-DOMAIN). Not needed if its certificate has a name of this server."},
 {"alternate.allocations", CONF_NUMBER, ONE(conf, alternate.allocations), RANGE(0, 16777216),
-	.def = "0", .help = "Clients are sent there while the box has this number of allocations "
-	"or more, as `limits.allocations` counts; 0 = any number. Where servers send to each "
-	"other, a client that finds both full gives up: leave one server without."},
+	.def = "0", .help = "Clients are sent there from this number of allocations on, as "
+	"`limits.allocations` counts; 0 = any number. If two servers send clients to each other, a "
+	"client that finds both full gives up: leave one server without."},
 {"alternate.datagrams-per-second", CONF_NUMBER, ONE(conf, alternate.datagrams),
-	RANGE(0, 1000000000), .def = "0", .help = "Clients are sent there once the box has relayed "
-	"this number of datagrams or more in a second, both ways together, and until it relays an "
-	"eighth less; 0 = any number. Dropped datagrams do not count, so strangers turn nobody "
-	"away. Either of these two keys is enough."},
+	RANGE(0, 1000000000), .def = "0", .help = "Clients are sent there from this rate of "
+	"relayed datagrams on, both directions together, until it falls by an eighth; 0 = any "
+	"rate. Dropped datagrams do not count, so strangers turn no client away. One of these two "
+	"keys is enough."},
 
 {"drain", CONF_SECTION, .help = "A drain empties the box (`slipringctl drain`, SIGUSR1): new "
 	"allocations are refused, live ones go on, and at the end the process exits "
 	"([operations.md](operations.md))."},
 {"drain.alternates", CONF_ITEMS, .like = "alternate.servers",
 	MANY(conf, drain.alternates, drain.nb_alternates), .flags = CONF_SHORT, RANGE(0, 64),
-	.help = "Servers that take the clients, as `alternate.servers`. Where there is none of its "
-	"family, a client gets 508. Without any: `alternate.servers`."},
+	.help = "Servers that take the clients, as `alternate.servers`, which is the default. If "
+	"there is no server of its family, a client gets 508."},
 {"drain.deadline", CONF_TIME, ONE(conf, drain.deadline_s), RANGE(0, 2592000), .def = "1h",
-	.help = "How long a drain lasts at most, unless it is ordered with another one. Then the "
-	"process exits, and what allocations are left end, also where there is a `state.file` "
-	"(`slipringctl drain --keep` leaves them to the next process). 0 = no limit."},
+	.help = "Longest time of a drain, unless its order has another one; 0 = no limit. Then the "
+	"process exits and remaining allocations end, even with a `state.file` (`slipringctl drain "
+	"--keep` leaves them to the next process)."},
 {"drain.below", CONF_NUMBER, ONE(conf, drain.below), RANGE(0, 16777216), .def = "0",
-	.help = "A drain ends when there are no more allocations than this."},
+	.help = "A drain ends when at most this number of allocations remains."},
 {"drain.on-change", CONF_COMMAND, MANY(conf, drain.on_change, drain.nb_on_change), RANGE(0, 32),
-	.help = "A program that is told of each change: `ready` once the box serves, `draining`, "
-	"and `ready` again after `slipringctl undrain`. The word is its last argument and "
-	"`SLIPRING_STATE`. As text it is parted at blanks; a list takes words as they are, as in "
-	"`[/bin/sh, -c, 'logger $0']`. A process of its own, that is made before the file is "
-	"read, runs it as the same user, without capabilities."},
+	.help = "Program that runs at each change, with a word as its last argument and in "
+	"`SLIPRING_STATE`: `ready` once the box serves, `draining`, and `ready` again after "
+	"`slipringctl undrain`. Text is split at blanks; a list takes words unchanged, as in "
+	"`[/bin/sh, -c, 'logger $0']`. A separate process, made before the file is read, runs it "
+	"as the same user, without capabilities."},
 
-{"process", CONF_SECTION, .help = "What slipring gives up once ports, sockets and files are open: "
-	"all capabilities but those that its ports need while it runs, and any way to new ones."},
+{"process", CONF_SECTION, .help = "Rights that slipring gives up once ports, sockets and files are "
+	"open: all capabilities except those that its ports need later, and any way to new ones."},
 {"process.user", CONF_TEXT, ONE(conf, process.user), .flags = CONF_WORD, RANGE(1, 32),
-	.help = "Whom it becomes, with the groups of that user. Started by another than root it "
-	"can only be that user itself. A reload, and a certificate that is renewed, are read by "
-	"that user: `--check` warns of what it cannot read. Without it: whoever has started it."},
+	.help = "User that slipring becomes, with the groups of that user. If root has not started "
+	"slipring, it can only be the user that did, which is the default. Reloads and renewed "
+	"certificates are read by this user: `--check` warns of files that it cannot read."},
 {"process.seccomp", CONF_CHOICE, ONE(conf, process.seccomp), .choices = conf_seccomp_choices,
-	.def = "log", .help = "What becomes of a system call that is not one of its thread. "
-	"Workers may make those of their ports, stream threads those of sockets and memory, all "
-	"others what a server does, but start no programs. `log`: it fails, and is in the "
-	"kernel's audit log; `kill`: it ends the process; `off`: there are no filters."},
+	.def = "log", .help = "Action on a system call that a thread should not make. Workers may "
+	"make those of their ports, stream threads those of sockets and memory, other threads "
+	"those of a server; none may start programs. `log`: the call fails, and the kernel's audit "
+	"log has it. `kill`: the process ends. `off`: no filters."},
 
-{"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
+{"debug", CONF_SECTION, .help = "For finding faults of slipring itself."},
 {"debug.core-dumps", CONF_BOOL, ONE(conf, debug.core_dumps), .def = "false",
-	.help = "A crash leaves a core dump, where the limits of the process allow one "
-	"(`LimitCORE=infinity` in its unit), and debuggers of its own user may attach. Packets, "
-	"allocations and the users' keys and secrets are left out of it, but private keys and "
-	"sessions of TLS and DTLS are in it: keep it as you keep these."},
+	.help = "A crash leaves a core dump, if the limits of the process allow it "
+	"(`LimitCORE=infinity` in the unit), and debuggers of the same user may attach. The dump "
+	"has no packets, allocations, or users' keys and secrets. It has private keys and sessions "
+	"of TLS and DTLS: protect it like these."},
 
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.tell", CONF_CHOICE, ONE(conf, turn.icmp_tell), .choices = conf_icmp_tell_choices,
-	.def = "rfc8489", .help = "Which clients are told of ICMP errors about their datagrams. "
-	"`rfc8489`: those whose Allocate answers as RFC 8489 says, by PASSWORD-ALGORITHMS. Older "
-	"ones need not know the indication, and some (pion's) read nothing more after one. The "
-	"MTU that an error tells is learnt for all. What is not told is dropped as "
-	"`icmp-untold`."},
+	.def = "rfc8489", .help = "Clients that are told of ICMP errors about their datagrams. "
+	"`rfc8489`: those whose Allocate has PASSWORD-ALGORITHMS. Older clients need not know the "
+	"indication, and some (pion's) read nothing more after one. Errors that are not told are "
+	"dropped as `icmp-untold`, but all clients use the MTU that they report."},
 {"icmp.unreachable", CONF_BOOL, ONE(conf, icmp_unreachable), .def = "false",
-	.help = "Whether datagrams to ports of this box that nobody has are answered by port "
-	"unreachable, within the same limits. Silence tells a scanner less."},
+	.help = "Answers datagrams to unused ports of this box by port unreachable, within the "
+	"same limits. Silence tells a scanner less."},
 };
 // clang-format on
 

@@ -318,8 +318,7 @@ static void bounds_of(const struct conf_key *k, char buf[48])
 	else if (k->type == CONF_PREFIX_FILES)
 		snprintf(buf, 48, " up to %u", k->max);
 	else if (k->max > 0)
-		snprintf(buf, 48, " %u%s%u", k->min, k->type == CONF_PORT_RANGE ? "-" : " to ",
-			k->max);
+		snprintf(buf, 48, " %u-%u", k->min, k->max);
 }
 
 // The manual gives the greatest number of entries of every list, and the bounds of every value:
