@@ -5,16 +5,16 @@
 #include <stdint.h>
 
 // Areas of the log, each with its own level: X(enum, name, subject of its lines).
-#define CONF_AREAS(X)                                                                     \
-	X(CONF_AREA_START, "start", "starting and stopping, and what was started with")   \
-	X(CONF_AREA_CONFIG, "config", "problems of the configuration, and its signals")   \
-	X(CONF_AREA_PORTS, "ports", "ports: links, bonds, steering")                      \
-	X(CONF_AREA_ADDRESSES, "addresses", "addresses that the network gives and takes") \
-	X(CONF_AREA_STREAMS, "streams", "TCP, TLS and DTLS: certificates, connections")   \
-	X(CONF_AREA_AUTH, "auth", "refused requests")                                     \
-	X(CONF_AREA_SESSIONS, "sessions", "allocations made and ended")                   \
-	X(CONF_AREA_WORKERS, "workers", "the workers: batching")                          \
-	X(CONF_AREA_DPDK, "dpdk", "what DPDK itself and its drivers say")                 \
+#define CONF_AREAS(X)                                                                       \
+	X(CONF_AREA_START, "start", "starting and stopping, and the settings at the start") \
+	X(CONF_AREA_CONFIG, "config", "problems of the configuration, and its signals")     \
+	X(CONF_AREA_PORTS, "ports", "ports: links, bonds, steering")                        \
+	X(CONF_AREA_ADDRESSES, "addresses", "addresses that the network gives and takes")   \
+	X(CONF_AREA_STREAMS, "streams", "TCP, TLS and DTLS: certificates, connections")     \
+	X(CONF_AREA_AUTH, "auth", "refused requests")                                       \
+	X(CONF_AREA_SESSIONS, "sessions", "allocations made and ended")                     \
+	X(CONF_AREA_WORKERS, "workers", "the workers: batching")                            \
+	X(CONF_AREA_DPDK, "dpdk", "messages of DPDK and its drivers")                       \
 	X(CONF_AREA_CONTROL, "control", "telemetry, control and this log")
 
 enum conf_area {

@@ -26,19 +26,19 @@ static const struct conf_key keys[] = {
 {"drivers", CONF_TEXTS, .flags = CONF_REQUIRED | CONF_WORD, .min = 1, .max = 16,
 	.offset = offsetof(struct conf_driver, names), .size = sizeof(char *),
 	.count = offsetof(struct conf_driver, nb_names),
-	.help = "DPDK drivers the file is for, as they call themselves."},
+	.help = "Names of the DPDK drivers that the profile describes."},
 {"tested", CONF_TEXT, FIELD(tested), .flags = CONF_REQUIRED, .min = 1, .max = 256,
-	.help = "What it has run on."},
+	.help = "Systems on which it was tested."},
 {"steering", CONF_CHOICE, FIELD(steering), .choices = conf_steering_choices, .def = "auto",
-	.help = "As ports[].steering, which wins."},
+	.help = "Default of ports[].steering for these drivers."},
 {"rx-ring", CONF_NUMBER, FIELD(rx_ring), .min = 64, .max = 32768,
 	.help = "Receive descriptors of a queue."},
 {"tx-ring", CONF_NUMBER, FIELD(tx_ring), .min = 64, .max = 32768,
 	.help = "Transmit descriptors of a queue."},
 {"devargs", CONF_TEXT, FIELD(devargs), .min = 0, .max = 255,
-	.help = "Arguments for devices that are named, not found on a bus: key=value,..."},
+	.help = "Arguments of devices that are not on a bus: key=value,..."},
 {"interrupts", CONF_BOOL, FIELD(interrupts), .def = "false",
-	.help = "Its receive interrupts wake workers that have nothing to do."},
+	.help = "True if its receive interrupts can wake idle workers."},
 };
 // clang-format on
 
@@ -62,7 +62,7 @@ static int check_devargs(struct conf_ctx *x, const struct conf_driver *d)
 				"abcdefghijklmnopqrstuvwxyz"
 				"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				"0123456789_-") != key)
-			return conf_fail(x, n, "must be key=value pairs with commas between");
+			return conf_fail(x, n, "must be key=value pairs, separated by commas");
 		p += len;
 		if (*p == '\0')
 			return 0;
@@ -119,7 +119,9 @@ static int load_files(struct conf_drivers *d, struct dirent **files, int nb, cha
 	int rc = 0;
 
 	if (nb > FILES_MAX)
-		return fail_dir(d->dir, error, "more than 256 files: is it the right directory?");
+		return fail_dir(d->dir, error,
+			"has more than 256 files: name the directory of "
+			"the profiles");
 	d->list = calloc((size_t)nb + 1, sizeof(*d->list));
 	if (d->list == NULL)
 		return fail_dir(d->dir, error, "out of memory");
@@ -269,7 +271,7 @@ static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *fi
 
 static void show_unknown(FILE *out, const struct conf_drivers *d, const char *name)
 {
-	fprintf(out, "# %s: no profile: its ports run on what they report.", name);
+	fprintf(out, "# %s: no profile, so its ports use what the driver reports.", name);
 	if (d == NULL || d->nb == 0) {
 		fputs(" There are no profiles at all.\n", out);
 		return;

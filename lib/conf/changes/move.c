@@ -87,7 +87,7 @@ static const char *addr_fault(const struct conf *m, const struct conf_learned *l
 	for (uint32_t i = 0; i < t->nb_local; i++) {
 		same += addr_eq(&t->local[i].addr, &l->addr);
 		if (addr_eq(&t->local[i].addr, &l->gateway))
-			return "an address whose router is this box itself";
+			return "a network whose router has an address of this box";
 		if (addr_eq(&t->local[i].external, &l->addr))
 			return "the external address of this box";
 	}

@@ -45,7 +45,7 @@ static int check_address(struct conf_ctx *x, const struct servers *s, uint32_t i
 			x, n, "%s is an address of this server: name another server's", text);
 	for (uint32_t k = 0; k < i; k++)
 		if (addr_eq(&s->list[k].addr, a))
-			return conf_fail(x, n, "%s is there already: remove one", text);
+			return conf_fail(x, n, "%s is given twice: remove one", text);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int check_name(struct conf_ctx *x, char *const *name)
 	if (*name == NULL || is_dns_name(*name))
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, name, 0),
-		"must be the DNS name in its certificate, such as turn2.example.org");
+		"must be the DNS name in the server's certificate, such as turn2.example.org");
 }
 
 static int check_servers(struct conf_ctx *x, const struct servers *s)
@@ -93,8 +93,8 @@ static int check_when(struct conf_ctx *x)
 	if (a->nb_servers > 0 || (a->allocations == 0 && a->datagrams == 0))
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, key, 0),
-		"there are no servers to send clients to: name some in alternate.servers, or "
-		"leave it out");
+		"there are no servers for these clients: name some in alternate.servers, or "
+		"remove this key");
 }
 
 static int check_command(struct conf_ctx *x)
@@ -104,7 +104,7 @@ static int check_command(struct conf_ctx *x)
 	if (d->nb_on_change == 0 || d->on_change[0][0] == '/')
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, &d->on_change, 0),
-		"must begin with the whole path of a program, such as /etc/slipring/on-change");
+		"must begin with the absolute path of a program, such as /etc/slipring/on-change");
 }
 
 int conf_alternates_check(struct conf_ctx *x)
@@ -147,7 +147,7 @@ static void warn_families(
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--)
 		if (lacks[is_v4])
 			conf_tell(r, CONF_WARNING, location,
-				"none is of IPv%c: clients of the IPv%c listeners %s",
+				"no server has an IPv%c address: clients of the IPv%c listeners %s",
 				is_v4 ? '4' : '6', is_v4 ? '4' : '6', fate);
 }
 
@@ -168,7 +168,7 @@ void conf_alternates_warn(const struct conf *c, struct conf_report *r)
 		"get 508 while this server drains");
 	if (most > 0 && a->allocations > most)
 		conf_tell(r, CONF_WARNING, allocations,
-			"%u are more than limits.allocations (%u): clients get 486 before any is "
-			"sent elsewhere",
+			"%u is above limits.allocations (%u): clients get 486 before this server "
+			"sends any away",
 			a->allocations, most);
 }

@@ -43,14 +43,14 @@ static int check_member(struct conf_ctx *x, uint32_t i, uint32_t k)
 
 	if (vtap_spec_is(device) || packet_spec_is(device) || strncmp(device, "replay:", 7) == 0)
 		return conf_fail(x, n,
-			"'%.*s' can be no member of a bond: name PCI addresses or DPDK vdevs",
+			"'%.*s' cannot be a member of a bond: name PCI addresses or DPDK vdevs",
 			(int)strcspn(device, ","), device);
 	if (!conf_device_check(device, reason, sizeof(reason)))
 		return conf_fail(x, n, "%s", reason);
 	if (owner == p)
-		return conf_fail(x, n, "is a member of this bond already: remove one");
+		return conf_fail(x, n, "is in this bond twice: remove one");
 	if (owner != NULL)
-		return conf_fail(x, n, "port '%s' has this device already", owner->name);
+		return conf_fail(x, n, "port '%s' has this device, too: remove one", owner->name);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int check_primary(struct conf_ctx *x, const struct conf_bond *b)
 			"mode: active-backup");
 	if (conf_bond_primary(b) >= 0)
 		return 0;
-	return conf_fail(x, n, "is none of the bond's members: write one of them");
+	return conf_fail(x, n, "is not a member of the bond: name a member");
 }
 
 static int check_bond(struct conf_ctx *x, uint32_t i)
@@ -108,8 +108,7 @@ static int resolve_device(struct conf_ctx *x, uint32_t i)
 	if (p->bond.nb_members == 0)
 		return 0;
 	if (p->device != NULL)
-		return conf_fail(x, device,
-			"the port has the members of a bond, too: remove one of the two");
+		return conf_fail(x, device, "the port has a bond, too: remove one of the two");
 	if (asprintf(&p->device, "bond:%s", p->name) < 0) {
 		p->device = NULL;
 		return conf_fail_memory(x);

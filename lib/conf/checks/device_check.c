@@ -69,7 +69,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 		if (parse_pci(device, pci))
 			return true;
 		snprintf(reason, len,
-			"'%.*s' is no PCI address: write DDDD:BB:DD.F, like 0000:3b:00.0 "
+			"'%.*s' is not a PCI address: write DDDD:BB:DD.F, like 0000:3b:00.0 "
 			"(`dpdk-devbind.py --status-dev net` lists them)",
 			(int)end, device);
 		return false;
@@ -78,9 +78,9 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 	if (strcspn(device, "_:-") < end)
 		return true;
 	snprintf(reason, len,
-		"'%.*s' is no device of DPDK, nor vtap:NAME. Of an interface of the kernel write "
-		"its PCI address (`dpdk-devbind.py --status-dev net` has both) and bind it to "
-		"vfio-pci; or \"packet:%.*s\", which shares it with the kernel",
+		"'%.*s' is not a device. For an interface of the kernel write \"packet:%.*s\", "
+		"which shares it with the kernel, or bind it to vfio-pci and write its PCI "
+		"address (`dpdk-devbind.py --status-dev net` lists it)",
 		(int)end, device, (int)end, device);
 	return false;
 }

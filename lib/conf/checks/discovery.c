@@ -32,15 +32,15 @@ static int check_address(struct conf_ctx *x, uint32_t i)
 	for (uint32_t k = 0; k < t->nb_discovery; k++) {
 		family += addr_is_v4(&t->discovery[k]) == addr_is_v4(a);
 		if (k < i && addr_eq(&t->discovery[k], a))
-			return conf_fail(x, n, "%s is there already: name two addresses", text);
+			return conf_fail(x, n, "%s is given twice: name two addresses", text);
 	}
 	if (family != 2)
-		return conf_fail(x, n, "%u of IPv%c: the usage takes two addresses of a family",
-			family, addr_is_v4(a) ? '4' : '6');
+		return conf_fail(x, n, "%u of IPv%c: name two addresses of each family", family,
+			addr_is_v4(a) ? '4' : '6');
 	for (unsigned int k = 0; k < 2; k++)
 		if (!has_listener(t, a, t->discovery_ports[k]))
 			return conf_fail(x, n,
-				"%s has no listener of UDP on port %u: add it to listeners", text,
+				"%s has no UDP listener on port %u: add it to listeners", text,
 				t->discovery_ports[k]);
 	return 0;
 }
@@ -52,7 +52,7 @@ int conf_discovery_check(struct conf_ctx *x)
 
 	if (t->nb_discovery > 0 && t->discovery_ports[0] == t->discovery_ports[1])
 		rc = conf_fail(x, conf_node_of(x->root, &t->discovery_ports[1], 0),
-			"%u is nat-discovery.port, too: the usage takes two ports",
+			"%u is nat-discovery.port, too: choose another port",
 			t->discovery_ports[1]);
 	for (uint32_t i = 0; i < t->nb_discovery && rc == 0; i++)
 		rc = check_address(x, i);

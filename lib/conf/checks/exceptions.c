@@ -36,7 +36,8 @@ static int check_name(struct conf_ctx *x, uint32_t port)
 	const struct conf_node *n = conf_node_of(x->root, &e->name, 0);
 
 	if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
-		return conf_fail(x, n, "'%s' is no name of an interface: choose another", e->name);
+		return conf_fail(
+			x, n, "'%s' cannot be the name of an interface: choose another", e->name);
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++) {
 		struct vtap_spec spec;
 		char reason[160];
@@ -45,13 +46,13 @@ static int check_name(struct conf_ctx *x, uint32_t port)
 			vtap_spec_parse(p[i].device, &spec, reason, sizeof(reason)) &&
 			strcmp(spec.name, e->name) == 0 && same_netns(spec.netns, e->netns))
 			return conf_fail(x, n,
-				"port '%s' is a vtap with this interface: choose another name",
+				"port '%s' is a vtap with this interface name: choose another",
 				p[i].name);
 		if (i < port && p[i].exception.name != NULL &&
 			strcmp(p[i].exception.name, e->name) == 0 &&
 			same_netns(p[i].exception.netns, e->netns))
 			return conf_fail(x, n,
-				"port '%s' has an exception port of this name: give each its own",
+				"the exception port of port '%s' has this name: choose another",
 				p[i].name);
 	}
 	return 0;
@@ -69,10 +70,10 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 		return 0;
 	if (e->device != NULL && vtap_spec_is(e->device))
 		return conf_fail(x, conf_node_of(x->root, &e->device, 0),
-			"a vtap is what there is without this key: remove it");
+			"without this key the exception port is a vtap: remove it");
 	if (e->device != NULL && e->netns != NULL)
 		return conf_fail(x, conf_node_of(x->root, &e->netns, 0),
-			"a device of DPDK makes its interface in the namespace of the process: "
+			"a DPDK device makes its interface in the namespace of the process: "
 			"remove netns, or the device");
 	return check_name(x, port);
 }
@@ -89,13 +90,13 @@ static int check_stream(struct conf_ctx *x, const struct addr *a, const struct c
 		return x->conf->streams.netns == NULL
 			? 0
 			: conf_fail(x, n,
-				  "port '%s' leaves the kernel this address in the namespace of "
-				  "the process: remove streams.netns",
+				  "port '%s' shares this address with the kernel in the namespace "
+				  "of the process: remove streams.netns",
 				  p->name);
 	if (p->exception.name == NULL)
 		return conf_fail(x, n,
-			"TCP is the kernel's, and port '%s' has no exception port that gives it "
-			"this address: add exception: {name: sr0} to the port",
+			"TCP needs this address in the kernel, and port '%s' has no exception "
+			"port for it: add exception: {name: sr0} to the port",
 			p->name);
 	if (!same_netns(p->exception.netns, x->conf->streams.netns))
 		return conf_fail(x, n,
@@ -117,8 +118,8 @@ static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		if (addr_eq(&t->relay[i], &l->endpoint.addr))
 			return conf_fail(x, conf_node_of(x->root, &t->tcp.ports_lo, 0),
-				"the listener at port %u of a relay address is within: "
-				"choose other ports",
+				"the range holds port %u, at which a relay address has a "
+				"listener: choose other ports",
 				l->endpoint.port);
 	return 0;
 }
@@ -139,7 +140,7 @@ static int check_relay(struct conf_ctx *x)
 	}
 	if (nb == 0)
 		return conf_fail(x, n,
-			"clients ask for it over TCP or TLS: add a listener with transport "
+			"clients need TCP or TLS to ask for it: add a listener with transport: "
 			"tcp, tls or auto");
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		if (check_stream(x, &t->relay[i], n) != 0)

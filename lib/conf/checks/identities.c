@@ -21,7 +21,7 @@ static int check_alpn(struct conf_ctx *x, char *const *const *list, uint32_t nb)
 		const struct conf_node *n = conf_node_of(x->root, list, i);
 
 		if (strlen(names[i]) > ALPN_MAX)
-			return conf_fail(x, n, "%zu bytes are too long, at most %u are allowed",
+			return conf_fail(x, n, "has %zu bytes, at most %u are allowed: shorten it",
 				strlen(names[i]), ALPN_MAX);
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(names[i], names[k]) == 0)
@@ -44,13 +44,13 @@ static int check_own(
 
 	if (any && !has_tls(l))
 		return conf_fail(x, conf_node_child(entry, "tls"),
-			"is for transport: tls, auto or dtls: remove it");
+			"needs transport: tls, auto or dtls: remove it");
 	if (tls->certificate != NULL && tls->key == NULL)
 		return conf_fail(x, conf_node_of(x->root, &tls->certificate, 0),
-			"its key is not named here: name that, too");
+			"the certificate has no key here: add key, too");
 	if (tls->certificate == NULL && tls->key != NULL)
 		return conf_fail(x, conf_node_of(x->root, &tls->key, 0),
-			"its certificate is not named here: name that, too");
+			"the key has no certificate here: add certificate, too");
 	return check_alpn(x, (char *const *const *)&tls->alpn, tls->nb_alpn);
 }
 
@@ -63,12 +63,12 @@ static int check_shared(struct conf_ctx *x, const struct turn_listener *l)
 	if (!has_tls(l))
 		return 0;
 	if (l->tls.certificate == NULL && (tls->certificate == NULL || tls->key == NULL))
-		return conf_fail(x, n, "there is no tls.%s: name the PEM file",
+		return conf_fail(x, n, "tls.%s is missing: name the PEM file",
 			tls->certificate == NULL ? "certificate" : "key");
 	if (l->transport == TURN_OVER_DTLS && tls->min_version == CONF_TLS_1_3)
 		return conf_fail(x, n,
-			"DTLS is 1.2 here, and tls.min-version is 1.3: lower that, or remove the "
-			"listener");
+			"tls.min-version is 1.3, and slipring has no DTLS 1.3: lower it, or "
+			"remove the listener");
 	return 0;
 }
 

@@ -50,13 +50,14 @@ int conf_learns_check(struct conf_ctx *x, uint32_t port)
 		if (learn == CONF_LEARN_NONE)
 			continue;
 		if (seen[learn])
-			return conf_fail(x, n, "a second '%s': a port has one", words[learn]);
+			return conf_fail(
+				x, n, "a port has one '%s': remove the second", words[learn]);
 		seen[learn] = true;
 		if (p->exception.name == NULL &&
 			(p->shares || !packet_spec_is(conf_port_device(p, 0))))
 			return conf_fail(x, n,
-				"'%s' is for an address that the kernel's interface of the port "
-				"gets: add exception: {name: sr0} to the port%s",
+				"'%s' takes the address of the port's kernel interface, which is "
+				"missing: add exception: {name: sr0} to the port%s",
 				words[learn],
 				learn == CONF_LEARN_DHCP ? ", and run a DHCP client on sr0" : "");
 	}

@@ -51,8 +51,8 @@ static int check_kid(struct conf_ctx *x, const struct turn_oauth *o, uint32_t i,
 	for (uint32_t k = 0; k < nb_users; k++)
 		if (strcmp(users[k].name, o->keys[i].kid) == 0)
 			return conf_fail(x, n,
-				"users[%u] has this name: both are a USERNAME, so call one of them "
-				"otherwise",
+				"users[%u] has this name, and both are a USERNAME: rename one of "
+				"them",
 				k);
 	return 0;
 }

@@ -90,15 +90,15 @@ static int check_on_port(struct conf_ctx *x, const struct owned *owned, const st
 
 		if (addr_eq(&l->external, a) && conf_addrs_nobodys(&l->addr))
 			return conf_fail(x, n,
-				"%s is the external address of what the network gives: write 'all' "
-				"here",
+				"%s is the external address of an address that the network gives: "
+				"write 'all' here",
 				text);
 		if (addr_eq(&l->external, a))
 			return conf_fail(x, n, "%s is the external address of %s: write %s here",
 				text, addr_format(&l->addr, inside, sizeof(inside)), inside);
 	}
 	return conf_fail(x, n,
-		"%s is not an address of any port: add it to ports[].addresses; or, where the "
+		"%s is not an address of any port: add it to ports[].addresses, or, if the "
 		"network translates to it, as 'external' of the port's own address",
 		text);
 }
@@ -126,8 +126,8 @@ static int check_pair(
 		return 0;
 	return conf_fail(x, entry_of(x, l),
 		l->transport == earlier->transport
-			? "the same as listeners[%u]: remove one"
-			: "has the TCP port of listeners[%u]: give one entry transport: auto and "
+			? "listeners[%u] has this transport, address and port: remove one"
+			: "listeners[%u] has this TCP port: give one entry transport: auto and "
 			  "remove the other",
 		entry_of(x, earlier)->index);
 }
@@ -147,7 +147,8 @@ static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
 	if (!addr_eq(&l->endpoint.addr, &any) && !is_any_v4(&l->endpoint.addr))
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, &l->endpoint.addr, 0),
-		"%s is no address of a listener: write 'all' for all addresses of the ports",
+		"%s cannot be the address of a listener: write 'all' for all addresses of the "
+		"ports",
 		addr_format(&l->endpoint.addr, text, sizeof(text)));
 }
 
@@ -256,8 +257,8 @@ static int check_externals(struct conf_ctx *x, const struct owned *owned)
 					addr_format(a, text, sizeof(text)));
 			if (is_owned(owned, c->turn.nb_local, a))
 				rc = conf_fail(x, node_of(x, &external[nb]),
-					"external: %s is an address of this box already: give what "
-					"the network translates the address to",
+					"external: %s is an own address of this box: write the "
+					"address to which the network translates it",
 					addr_format(a, text, sizeof(text)));
 			nb++;
 		}

@@ -28,8 +28,8 @@ static int check_interface(struct conf_ctx *x, uint32_t port, const struct packe
 			packet_spec_parse(p[i].device, &earlier, reason, sizeof(reason)) &&
 			strcmp(this->name, earlier.name) == 0)
 			return conf_fail(x, conf_node_of(x->root, &p[port].device, 0),
-				"port '%s' has the interface %s already: give that the addresses "
-				"of both",
+				"port '%s' has the interface %s, too: give all addresses to one "
+				"port",
 				p[i].name, this->name);
 	return 0;
 }
@@ -40,14 +40,14 @@ static int check_vlans(struct conf_ctx *x, uint32_t port, const char *name)
 
 	if (p[port].vlan != 0)
 		return conf_fail(x, conf_node_of(x->root, &p[port].vlan, 0),
-			"VLANs of %s are the kernel's: write the interface of this one, like "
+			"the kernel handles the VLANs of %s: write the VLAN's interface, like "
 			"packet:%s.%u, and remove the key",
 			name, name, p[port].vlan);
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
 		if (p[i].shares && p[i].on == port)
 			return conf_fail(x, conf_node_of(x->root, &p[i].vlan, 0),
-				"VLANs of %s are the kernel's: make this a port of its own, with "
-				"device: packet:%s.%u",
+				"the kernel handles the VLANs of %s: make this a separate port "
+				"with device: packet:%s.%u",
 				name, name, p[i].vlan);
 	return 0;
 }
@@ -62,8 +62,8 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 		return conf_fail(x, conf_node_of(x->root, &p->device, 0), "%s", reason);
 	if (p->exception.name != NULL)
 		return conf_fail(x, conf_node_of(x->root, &p->exception.name, 0),
-			"the kernel has %s, and all on it that is not ours: remove the exception "
-			"port",
+			"the kernel has %s, and its packets that slipring does not take: remove "
+			"the exception port",
 			spec.name);
 	if (check_interface(x, port, &spec) != 0)
 		return -EINVAL;

@@ -77,7 +77,7 @@ void conf_places_warn(const struct conf *c, struct conf_report *r)
 	if (turn_config_one_user(t) || (t->limits.per_user != 0 && t->limits.per_user < all))
 		return;
 	conf_tell(r, CONF_WARNING, (struct conf_at){c, &t->limits.per_user, 0, "limits.per-user"},
-		"one user can have all %llu %s, and then nobody else gets one: leave it out, for a "
-		"quarter of them, or set less",
+		"one user can take all %llu %s from the others: remove it, for a quarter of them, "
+		"or lower it",
 		(unsigned long long)all, t->shared ? "allocations" : "relay ports of a family");
 }

@@ -35,20 +35,21 @@ static const char *addr_fault(const struct turn_config *t, uint32_t pool, uint32
 	const struct addr *a = &t->relay_pools[pool].addresses[i];
 
 	if (!conf_ports_own(t, a))
-		return "is not an address of any port: add it to ports[].addresses (an external "
-		       "address has no place here)";
+		return "is not an address of any port: add it to ports[].addresses (this list "
+		       "takes no external addresses)";
 	if (is_among(t->relay, t->nb_relay, a))
 		return "is in relay.addresses: a pool has addresses of its own";
 	for (uint32_t k = 0; k <= pool; k++)
 		if (is_among(t->relay_pools[k].addresses,
 			    k < pool ? t->relay_pools[k].nb_addresses : i, a))
-			return "is in a pool already: remove it here or there";
+			return "is in another pool, too: remove one";
 	for (uint32_t k = 0; k < t->nb_listeners; k++)
 		if (!turn_listener_is_stream(&t->listeners[k]) &&
 			addr_eq(&t->listeners[k].endpoint.addr, a) &&
 			t->listeners[k].endpoint.port >= t->port_lo &&
 			t->listeners[k].endpoint.port <= t->port_hi)
-			return "has a listener on a relay port: move that out of relay.ports";
+			return "has a listener on a relay port: move the listener out of "
+			       "relay.ports";
 	return NULL;
 }
 
@@ -71,7 +72,8 @@ static int check_addresses(struct conf_ctx *x, uint32_t pool)
 
 		if (nb != 0 && nb != relays)
 			return conf_fail(x, conf_node_of(x->root, &p->addresses, 0)->parent,
-				"%u IPv%c addresses for %u in relay.addresses: give one for each",
+				"has %u IPv%c addresses, and relay.addresses has %u: give one for "
+				"each",
 				nb, is_v4 ? '4' : '6', relays);
 	}
 	return 0;
@@ -99,7 +101,9 @@ static int check_peers(struct conf_ctx *x, uint32_t pool)
 					addr_eq(&t->relay_pools[k].peers[j].addr,
 						&p->peers[i].addr) &&
 					conf_realms_share(t, t->relay_pools[k].name, p->name))
-					return conf_fail(x, n, "%s/%u is in pool '%s' already",
+					return conf_fail(x, n,
+						"%s/%u is in pool '%s', too: "
+						"remove one",
 						text, len, t->relay_pools[k].name);
 	}
 	return 0;
@@ -112,10 +116,11 @@ int conf_pools_check(struct conf_ctx *x)
 
 	if (t->nb_relay_pools > 0 && t->shared)
 		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
-			"shared relay ports have no pools: remove them, or mode: shared");
+			"pools do not work with shared relay ports: remove them, or mode: shared");
 	if ((t->nb_relay_pools + 1) * (uint64_t)t->nb_relay > TURN_SOURCES_MAX)
 		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
-			"with these pools there are more than %u addresses to relay from",
+			"relay.addresses and the pools have more than %u addresses in all: remove "
+			"some",
 			TURN_SOURCES_MAX);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++) {
 		for (uint32_t k = 0; k < i; k++)

@@ -66,7 +66,7 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 			vtap_spec_parse(ports[i].device, &earlier, reason, sizeof(reason)) &&
 			strcmp(this.name, earlier.name) == 0 &&
 			strcmp(this.netns, earlier.netns) == 0)
-			return conf_fail(x, n, "port '%s' has the interface %s already",
+			return conf_fail(x, n, "port '%s' has the interface %s, too: remove one",
 				ports[i].name, this.name);
 	}
 	return 0;
@@ -86,7 +86,7 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 		if (is_device(this) && is_device(&p[i]) &&
 			conf_device_same(p[i].device, this->device))
 			return conf_fail(x, conf_node_of(x->root, &this->device, 0),
-				"port '%s' has this device already", p[i].name);
+				"port '%s' has this device, too: remove one", p[i].name);
 	}
 	return 0;
 }

@@ -23,15 +23,13 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 		return 0;
 	if (!turn_listener_is_stream(l))
 		return conf_fail(x, proxy,
-			"is for transport: tcp, tls or auto: over UDP a client is whom a datagram "
-			"comes from. Let the balancer keep the addresses of clients, and remove "
-			"this");
+			"needs transport: tcp, tls or auto: remove it, and let the balancer keep "
+			"the addresses of UDP clients");
 	if (l->proxy.nb_from == 0)
-		return conf_fail(
-			x, proxy, "names no balancer: write the addresses that they connect from");
+		return conf_fail(x, proxy, "is empty: write the addresses of the balancers");
 	if (l->proxy.nb_from > PROXIES_MAX)
 		return conf_fail(x, proxy,
-			"comes to %u prefixes, at most %u are possible: write larger ones",
+			"takes %u prefixes, at most %u are possible: write larger ones",
 			l->proxy.nb_from, PROXIES_MAX);
 	return 0;
 }
@@ -43,7 +41,7 @@ int conf_proxies_check_trusted(struct conf_ctx *x)
 	if (x->conf->streams.nb_trusted <= PROXIES_MAX)
 		return 0;
 	return conf_fail(x, conf_node_child(streams, "trusted"),
-		"comes to %u prefixes, at most %u are possible: write larger ones",
+		"takes %u prefixes, at most %u are possible: write larger ones",
 		x->conf->streams.nb_trusted, PROXIES_MAX);
 }
 
@@ -60,9 +58,8 @@ void conf_proxies_warn(const struct conf *c, struct conf_report *r)
 			if (p->len == 0 || (p->len == V4_BITS && addr_is_v4(&p->addr)))
 				conf_tell(r, CONF_WARNING,
 					(struct conf_at){c, &l->proxy.sources, k, "listeners"},
-					"is everybody: who can connect can say whose address he "
-					"has, and no limit by source holds. Write the addresses of "
-					"the balancers");
+					"lets every host claim any client address, so limits by "
+					"source do not work: write the addresses of the balancers");
 		}
 	}
 }

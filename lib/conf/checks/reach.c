@@ -65,9 +65,9 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 				continue;
 			path_of(c, i, path);
 			conf_tell(r, CONF_WARNING, (struct conf_at){c, field, 0, "ports"},
-				"port '%s' has no IPv%c gateway: clients and peers beyond its own "
-				"subnets are not reached, name the router in %s.gateway, or for "
-				"some nets in %s.routes",
+				"port '%s' has no IPv%c gateway, so it reaches no clients and "
+				"peers beyond its own subnets: name the router in %s.gateway, or "
+				"for some networks in %s.routes",
 				p->name, v4 ? '4' : '6', path, path);
 		}
 	}
@@ -124,14 +124,14 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 		addr_format(told, text, sizeof(text));
 		if (external != NULL)
 			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
-				"its external address %s is %s, and clients are told it: are "
+				"clients are told its external address %s, which is %s: are "
 				"'address' and 'external' swapped?",
 				text, kind);
 		else
 			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
-				"%s is %s, and clients are handed it as it is: no peer elsewhere "
-				"reaches it, give the port a public address, or name the one that "
-				"the network translates it to (ports[].addresses[].external)",
+				"clients are told %s, which is %s, and peers elsewhere cannot "
+				"reach it: give the port a public address, or name the one to "
+				"which the network translates it (ports[].addresses[].external)",
 				text, kind);
 	}
 }
@@ -195,7 +195,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 		return text[class];
 	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
 		if (addr_eq(&c->turn.local[i].addr, &r.lo))
-			return c->turn.local[i].beside ? NULL : "this box itself is";
+			return c->turn.local[i].beside ? NULL : "own addresses of this box are";
 	return NULL;
 }
 
@@ -307,14 +307,13 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	}
 	if (p->len == (addr_is_v4(&p->addr) ? 96 : 0)) {
 		snprintf(text, len,
-			"opens nothing: private networks are denied by longer prefixes; name them, "
-			"like %s",
+			"opens nothing, because longer prefixes deny private networks: name "
+			"those, like %s",
 			addr_is_v4(&p->addr) ? "10.0.0.0/8" : "fd00::/8");
 		return true;
 	}
 	if (never != NULL) {
-		snprintf(text, len, "never applies: %s no peers, whatever is allowed%s: remove it",
-			never,
+		snprintf(text, len, "has no effect: %s never peers%s: remove it", never,
 			is_own(g->conf, &p->addr)
 				? " (programs of this machine are where the port is a packet: "
 				  "port, relay ports by peers.hairpin)"
@@ -324,8 +323,9 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	if (is_reached(g, p, pool_of(&g->conf->turn, p)))
 		return false;
 	snprintf(text, len,
-		"is reached from no relay address: no port has these peers in a subnet or behind a "
-		"route, and none with the address that they see has an IPv%c gateway",
+		"no relay address reaches these peers: no port has them in a subnet or behind a "
+		"route, and no port with the address that they see has an IPv%c gateway. Add a "
+		"route or a gateway",
 		addr_is_v4(&p->addr) ? '4' : '6');
 	return true;
 }
@@ -340,7 +340,7 @@ static bool carrier_fault(
 	if (!is_carrier(p) && !(allow && is_behind(t, p)))
 		return false;
 	snprintf(text, len,
-		"%s/%u never matches: peers are judged by the IPv4 address embedded in it, write "
+		"%s/%u never matches, because the IPv4 address embedded in it is judged: write "
 		"that",
 		addr_format(&p->addr, addr, sizeof(addr)), p->len);
 	return true;
@@ -379,7 +379,7 @@ static void warn_pools(const struct judge *g, struct conf_report *r)
 
 			if (!is_allowed(&c->turn, &pool->peers[k]))
 				conf_tell(r, CONF_WARNING, location,
-					"no peer in here is allowed: add them to peers.allow");
+					"peers.allow allows no peer of it: add them there");
 			if (!is_reached(g, &pool->peers[k], i + 1))
 				conf_tell(r, CONF_WARNING, location,
 					"no route leads to these peers from the pool's addresses: "

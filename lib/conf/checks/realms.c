@@ -90,7 +90,7 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 	}
 	if (l->nb_users + l->nb_secrets + l->oauth->nb_keys == 0)
 		rc = conf_fail(x, l->place,
-			"nobody could log in: give %s.users or %s.secrets at least one entry",
+			"no client can log in: give %s.users or %s.secrets at least one entry",
 			l->key, l->key);
 	if (check_names(x, l) != 0 || conf_oauth_check(x, l->oauth, *l->users, l->nb_users) != 0)
 		rc = -EINVAL;
@@ -142,7 +142,7 @@ static int check_realm_names(struct conf_ctx *x)
 		names[i] = (struct named){t->realms[i].name, i};
 		if (strcmp(t->realms[i].name, t->realm) == 0)
 			rc = conf_fail(x, conf_node_of(x->root, &t->realms[i].name, 0),
-				"is auth.realm: what it has stands in auth, limits and peers");
+				"is auth.realm: move its keys to auth, limits and peers");
 	}
 	twin = twin_of(names, t->nb_realms);
 	if (twin != NULL)
@@ -182,7 +182,8 @@ static int check_listener(struct conf_ctx *x, uint32_t listener)
 	for (uint32_t i = 0; i < l->nb_realms; i++)
 		if (!is_realm(t, l->realms[i]))
 			return conf_fail(x, conf_node_of(x->root, &l->realms, i),
-				"there is no such realm: name auth.realm, or a name of realms");
+				"there is no such realm: write the name of auth.realm, or a name "
+				"of realms");
 	if (twice < l->nb_realms)
 		return conf_fail(x, conf_node_of(x->root, &l->realms, twice),
 			"is in the list already: remove one");
@@ -258,7 +259,7 @@ static int fill_origins(struct conf_ctx *x, struct origins *o)
 	twin = twin_of(o->list, o->nb);
 	if (twin != NULL)
 		return conf_fail(x, place_node(x, &o->place[twin->index]),
-			"is there already, at line %u: an origin has one realm, remove one",
+			"is given twice, first at line %u: an origin has one realm, remove one",
 			place_node(x, &o->place[twin[-1].index])->line);
 	return rc;
 }
@@ -319,7 +320,7 @@ static int check_pool_names(struct conf_ctx *x, char *const *const *field, uint3
 			k++;
 		if (k == t->nb_relay_pools)
 			return conf_fail(x, conf_node_of(x->root, field, i),
-				"there is no such pool: give a name of relay.pools");
+				"there is no such pool: write a name of relay.pools");
 	}
 	if (twice < nb)
 		return conf_fail(x, conf_node_of(x->root, field, twice),

@@ -58,8 +58,8 @@ static int check_router(struct conf_ctx *x, const struct conf_port *p, const str
 	if (is_on_link(p, a) || is_taken_on_trust(p, a, n != NULL))
 		return 0;
 	return conf_fail(x, n,
-		"%s is not on-link: it must lie in the subnet of an address of this port (only "
-		"where all its addresses of the family are /%u may it be anywhere)",
+		"%s is not on-link: write an address in a subnet of this port (any address is "
+		"possible only if all addresses of the port's family are /%u)",
 		text, addr_is_v4(a) ? 32 : 128);
 }
 
@@ -72,14 +72,14 @@ static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i
 	// An IPv6 prefix shorter than 96 bits never looks like an IPv4 address
 	if (is_v4 != addr_is_v4(&r->dst.addr))
 		return conf_fail(x, conf_node_of(x->root, &r->via, 0),
-			"is IPv%c, and 'to' IPv%c: a router and its destinations are of one family",
-			is_v4 ? '4' : '6', is_v4 ? '6' : '4');
+			"is IPv%c, and 'to' is IPv%c: give both one family", is_v4 ? '4' : '6',
+			is_v4 ? '6' : '4');
 	if (r->dst.len == (is_v4 ? 96 : 0))
-		return conf_fail(x, n, "is everything: name that router in ports[].gateway");
+		return conf_fail(x, n, "holds all addresses: name the router in ports[].gateway");
 	for (uint32_t j = 0; j < i; j++)
 		if (p->routes[j].dst.len == r->dst.len &&
 			addr_eq(&p->routes[j].dst.addr, &r->dst.addr))
-			return conf_fail(x, n, "is the same as routes[%u].to: remove one", j);
+			return conf_fail(x, n, "routes[%u].to is this prefix, too: remove one", j);
 	return check_router(x, p, &r->via, conf_node_of(x->root, &r->via, 0));
 }
 
@@ -103,8 +103,9 @@ static int check_gateways(struct conf_ctx *x, const struct conf_port *p)
 		addr_format(g, text, sizeof(text));
 		if (i > 0 && addr_is_v4(g) == addr_is_v4(&p->gateways[0]))
 			return conf_fail(x, n,
-				"%s is a second IPv%c gateway: a port has one per family", text,
-				addr_is_v4(g) ? '4' : '6');
+				"%s is a second IPv%c gateway, and a port has one per family: "
+				"remove one",
+				text, addr_is_v4(g) ? '4' : '6');
 		if (check_router(x, p, g, n) != 0)
 			return -EINVAL;
 	}
@@ -139,10 +140,12 @@ static int check_host(struct conf_ctx *x, const struct conf_port *p, const struc
 	char text[ADDR_TEXT_LEN];
 
 	if (is_broadcast(p, a))
-		return conf_fail(x, n, "%s is the broadcast address of its subnet: name the router",
+		return conf_fail(x, n,
+			"%s is the broadcast address of its subnet: write the "
+			"router's address",
 			addr_format(a, text, sizeof(text)));
 	if (conf_ports_own(&x->conf->turn, a))
-		return conf_fail(x, n, "%s is an address of this box itself: name the router",
+		return conf_fail(x, n, "%s is an address of this box: write the router's address",
 			addr_format(a, text, sizeof(text)));
 	return 0;
 }

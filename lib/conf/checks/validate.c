@@ -41,8 +41,8 @@ static int check_lcores(struct conf_ctx *x)
 			"must be a list of lcores as for EAL's --lcores, like 0@(0-1),1@0,2@1");
 	if ((uint32_t)count < workers + 1)
 		return conf_fail(x, n,
-			"names %d lcores, %u are needed: one for management and one for each of %u "
-			"workers",
+			"names %d lcores, %u are needed: name one for management and one for each "
+			"of %u workers",
 			count, workers + 1, workers);
 	return 0;
 }
@@ -70,7 +70,8 @@ static int check_eal_args(struct conf_ctx *x)
 
 			if (end == '\0' || end == '=' || (ours[j].attached && end != 'x'))
 				return conf_fail(x, conf_node_of(x->root, &c->eal_args, i),
-					"%s is what the key %s is for", ours[j].arg, ours[j].key);
+					"key %s sets it: use that instead of %s", ours[j].key,
+					ours[j].arg);
 		}
 	}
 	return 0;
@@ -105,11 +106,12 @@ static int check_shared(struct conf_ctx *x)
 	}
 	if (t->limits.allocations == 0 && conf_node_of(x->root, &t->limits.allocations, 0) != NULL)
 		return conf_fail(x, conf_node_of(x->root, &t->limits.allocations, 0),
-			"relay.mode is shared: say how many there are to be memory for");
+			"relay.mode is shared and needs memory for each allocation: write a limit "
+			"above 0");
 	if ((uint64_t)t->nb_relay * (t->port_hi - t->port_lo + 1u) > TURN_SHARED_MAX)
 		return conf_fail(x, n,
-			"%u addresses with %u ports each are too many to be shared: at most %u in "
-			"all",
+			"%u addresses with %u ports each are too many for shared mode: use at "
+			"most %u ports in all",
 			t->nb_relay, t->port_hi - t->port_lo + 1u, TURN_SHARED_MAX);
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
 		bool any = false;
@@ -117,7 +119,7 @@ static int check_shared(struct conf_ctx *x)
 
 		if (any && nb < workers)
 			return conf_fail(x, n,
-				"too few shared ports of IPv%c for %u workers (%u): every worker "
+				"IPv%c has too few shared ports for %u workers (%u): every worker "
 				"needs one, make the range larger or workers.count smaller",
 				is_v4 == 1 ? '4' : '6', workers, nb);
 	}
@@ -144,7 +146,7 @@ static int check_records(struct conf_ctx *x)
 
 	if (file != NULL && file[0] != '/')
 		return conf_fail(x, conf_node_of(x->root, &x->conf->records.file, 0),
-			"must be a whole path, as in /var/log/slipring/records.json");
+			"must be an absolute path, such as /var/log/slipring/records.json");
 	return 0;
 }
 
@@ -168,7 +170,7 @@ static int check_state(struct conf_ctx *x)
 	if (file[0] != '/' || strlen(name) < 2 || strcmp(name, "/.") == 0 ||
 		strcmp(name, "/..") == 0)
 		return conf_fail(x, conf_node_of(x->root, &x->conf->state.file, 0),
-			"must be the whole path of a file, as in /run/slipring/state");
+			"must be the absolute path of a file, such as /run/slipring/state");
 	return 0;
 }
 
@@ -179,7 +181,7 @@ static int check_crash(struct conf_ctx *x)
 	if (path == NULL || path[0] == '\0' || path[0] == '/')
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, &x->conf->crash.directory, 0),
-		"must be a whole path, as in /var/log/slipring, or empty");
+		"must be an absolute path, such as /var/log/slipring, or empty");
 }
 
 int conf_validate(struct conf_ctx *x)

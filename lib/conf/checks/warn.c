@@ -38,12 +38,13 @@ static const char *placeholder_fault(const char *text)
 
 	for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++)
 		if (strncasecmp(text, change[i], strlen(change[i])) == 0)
-			return "is the one of the examples, which everybody knows: put one of your "
-			       "own here (openssl rand -hex 24)";
+			return "is the published secret of the examples: write your own (openssl "
+			       "rand -hex 24)";
 	if (strstr(text, "${") != NULL || strstr(text, "{{") != NULL || strncmp(text, "$(", 2) == 0)
-		return "is taken as it is, variables are not filled in: write the value itself";
+		return "looks like a variable, which slipring does not fill in: write the value "
+		       "itself";
 	if (curly != NULL && (unsigned char)curly[2] >= 0x98 && (unsigned char)curly[2] <= 0x9f)
-		return "holds curly quotes, which are part of it: use \" or '";
+		return "has curly quotes, which become part of the value: use \" or '";
 	return NULL;
 }
 
@@ -60,7 +61,8 @@ static void warn_secret(struct conf_report *r, struct conf_at location, const ch
 	warn_placeholder(r, location, text);
 	if (placeholder_fault(text) == NULL && strlen(text) < SECRET_SHORT)
 		conf_tell(r, CONF_WARNING, location,
-			"shorter than %u characters: it may be guessed", SECRET_SHORT);
+			"has fewer than %u characters and may be guessed: make it longer",
+			SECRET_SHORT);
 }
 
 // Warns of users of one realm. field is the array's field, and key names the place.
@@ -78,8 +80,8 @@ static void warn_realm(struct conf_report *r, struct conf_at location, const cha
 {
 	if (strlen(realm) > REALM_SHORT)
 		conf_tell(r, CONF_WARNING, location,
-			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
-			"their request, longer ones amplify",
+			"has %zu bytes, and unauthenticated answers amplify: use at most %u, "
+			"which keep them well within 3 times their request",
 			strlen(realm), REALM_SHORT);
 	warn_placeholder(r, location, realm);
 }
@@ -91,12 +93,13 @@ static void warn_oauth(
 
 	if (len > SERVER_NAME_SHORT)
 		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
-			"%zu bytes: up to %u keep unauthenticated answers within 3 times their "
-			"request, longer ones amplify",
+			"has %zu bytes, and unauthenticated answers amplify: use at most %u, "
+			"which keep them within 3 times their request",
 			len, SERVER_NAME_SHORT);
 	if (len > 0 && o->nb_keys == 0)
 		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
-			"is told nobody: there are no keys beside it, so no token is taken");
+			"has no effect without keys, because no token is accepted: add keys, or "
+			"remove it");
 }
 
 static bool serves_realm(const struct conf *c, const char *realm)
@@ -127,7 +130,7 @@ static void warn_realms(const struct conf *c, struct conf_report *r)
 				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
 		if (!serves_realm(c, m->name))
 			conf_tell(r, CONF_WARNING, location,
-				"no listener serves it: name it in listeners[].realms");
+				"no listener serves this realm: name it in listeners[].realms");
 	}
 }
 
@@ -152,9 +155,9 @@ static void warn_lcores(const struct conf *c, struct conf_report *r)
 
 	if (c->workers != 0 && lcores > (int)c->workers + 1)
 		conf_tell(r, CONF_WARNING, AT(c, eal_lcores, 0, "eal.lcores"),
-			"names %d lcores, and %u are used, by management and %u worker%s: the last "
-			"ones are idle, name fewer, or set workers.count to %d",
-			lcores, c->workers + 1, c->workers, c->workers == 1 ? "" : "s", lcores - 1);
+			"names %d lcores, and management and %u worker%s use %u: name fewer, or "
+			"set workers.count to %d",
+			lcores, c->workers, c->workers == 1 ? "" : "s", c->workers + 1, lcores - 1);
 }
 
 static void warn_workers(const struct conf *c, struct conf_report *r)
@@ -163,8 +166,8 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 
 	if (cpus > 0 && (long)c->workers > cpus)
 		conf_tell(r, CONF_WARNING, AT(c, workers, 0, "workers.count"),
-			"%u workers on %ld CPU%s: they will take turns", c->workers, cpus,
-			cpus == 1 ? "" : "s");
+			"%u workers share %ld CPU%s and take turns: lower workers.count",
+			c->workers, cpus, cpus == 1 ? "" : "s");
 }
 
 // True if the data path owns UDP at that address and port.
@@ -193,8 +196,8 @@ static void warn_taken(const struct conf *c, uint32_t port, struct conf_report *
 			all = is_taken(&c->turn, &p->addresses[j].addr, s->port);
 		if (all)
 			conf_tell(r, CONF_WARNING, AT(c, ports[port].exception.allow, i, "ports"),
-				"udp/%u is a listener's or a relay port on every address of port "
-				"'%s', and never comes to the kernel: remove it",
+				"udp/%u never comes to the kernel, because every address of port "
+				"'%s' has a listener or a relay port there: remove it",
 				s->port, p->name);
 	}
 }
@@ -217,8 +220,8 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 			strncmp(conf_port_device(has, 0), SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
 			continue;
 		conf_tell(r, CONF_WARNING, AT(c, ports[i].exception.name, 0, "ports"),
-			"with " SEEN_TWICE " the kernel receives every packet itself, and would "
-			"answer clients for the addresses of %s: name a namespace for it",
+			"with " SEEN_TWICE " the kernel receives every packet, too, and answers "
+			"clients for the addresses of %s: name a namespace for it",
 			p->exception.name);
 	}
 }
@@ -249,7 +252,7 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 		conf_tell(r, CONF_WARNING,
 			AT(c, turn.limits.rates.flow[TURN_RATE_REALM][leg].kbits, 0,
 				"limits.rates"),
-			"one user alone can use it up for all others: limit users, too");
+			"one user can use it up for all others: limit users, too");
 	}
 }
 
@@ -266,8 +269,8 @@ static void warn_mapped(
 		if (n == NULL || !n->as_ipv6)
 			continue;
 		conf_tell(r, CONF_WARNING, (struct conf_at){c, field, i, "peers.deny"},
-			"denies all IPv4 peers, as an IPv4-mapped address is judged as the IPv4 "
-			"address: remove it, or write 0.0.0.0/0 if all are meant");
+			"denies all IPv4 peers, because an IPv4-mapped address counts as the IPv4 "
+			"address: remove it, or write 0.0.0.0/0");
 	}
 }
 
@@ -282,8 +285,7 @@ static void warn_log(const struct conf *c, struct conf_report *r)
 {
 	if (c->log.target == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
 		conf_tell(r, CONF_WARNING, AT(c, log.format, 0, "log.format"),
-			"the journal gets fields and no text to parse: leave the key out, or write "
-			"to: stderr");
+			"the journal takes fields instead: remove this key, or write to: stderr");
 }
 
 void conf_warnings(const struct conf *c, struct conf_report *r)

@@ -66,7 +66,9 @@ static void warn_writable(
 	if (strcmp(writable, l->told) == 0 || conf_warned(l->r))
 		return;
 	snprintf(l->told, sizeof(l->told), "%s", writable);
-	conf_tell(l->r, CONF_WARNING, location, "others may write %s, and so change %s: chmod go-w",
+	conf_tell(l->r, CONF_WARNING, location,
+		"other users may write %s, and so change %s: "
+		"chmod go-w",
 		writable, path);
 }
 

@@ -109,10 +109,10 @@ static int check_accounts(struct conf_ctx *x, const struct conf_node *n, const c
 	for (const struct conf_node *c = n->child; c != NULL && !conf_fail_enough(x); c = c->next) {
 		if (c->key != NULL && (!is_account(section, c->key) || is_path(c)))
 			rc = conf_fail_unknown(x, c, c->key,
-				"included files hold accounts alone (auth.users, auth.secrets, and "
-				"realms with these; a password-file without '/'): move the key to "
-				"the file that includes this one, or write include-holds: all "
-				"there");
+				"included files may have only accounts (auth.users, auth.secrets, "
+				"and realms with these; a password-file without '/'): move the "
+				"key to the file that includes this one, or write include-holds: "
+				"all there");
 		else if (check_accounts(x, c, c->key != NULL ? c->key : section) != 0)
 			rc = -EINVAL;
 	}
@@ -136,11 +136,11 @@ static int check_keys(struct conf_ctx *x, const struct conf_node *root)
 
 	if (include != NULL)
 		conf_fail(x, include,
-			"an included file includes none: put all of them in one directory");
+			"an included file cannot include files: put all of them in one directory");
 	if (version != NULL)
-		conf_fail(x, version, "stands in the file that includes this one, for all of them");
+		conf_fail(x, version, "is a key of the including file only: move it there");
 	if (holds != NULL)
-		conf_fail(x, holds, "stands in the file that includes this one, for all of them");
+		conf_fail(x, holds, "is a key of the including file only: move it there");
 	if (include != NULL || version != NULL || holds != NULL)
 		return -EINVAL;
 	return may_hold_all(x) ? 0 : check_accounts(x, root, "");
@@ -168,7 +168,7 @@ static off_t size_of(struct conf_ctx *x, const struct conf_node *n, const char *
 	if (stat(path, &st) != 0)
 		conf_fail(x, n, "%s: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		conf_fail(x, n, "%s is no regular file", path);
+		conf_fail(x, n, "%s is not a regular file: name one", path);
 	else
 		return st.st_size;
 	return -1;
@@ -186,8 +186,10 @@ static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *p
 		return -EINVAL;
 	*total += size;
 	if (*total > CONF_INCLUDED_MAX)
-		return conf_fail(x, n, "%s: more than %u bytes in all files: is this right?", path,
-			CONF_INCLUDED_MAX);
+		return conf_fail(x, n,
+			"%s: all files together have more than %u bytes: remove "
+			"some",
+			path, CONF_INCLUDED_MAX);
 	x->included = keep_name(x->conf, path);
 	if (x->included == NULL)
 		return conf_fail_memory(x);
@@ -226,13 +228,13 @@ static int add_directory(struct conf_ctx *x, const struct conf_node *n, const ch
 	if (nb < 0)
 		return conf_fail(x, n, "%s: %s", path, strerror(errno));
 	if (nb > CONF_INCLUDES_MAX)
-		rc = conf_fail(x, n, "%s has %d files, at most %u are allowed", path, nb,
-			CONF_INCLUDES_MAX);
+		rc = conf_fail(x, n, "%s has %d files: at most %u are allowed, remove some", path,
+			nb, CONF_INCLUDES_MAX);
 	for (int i = 0; i < nb; i++) {
 		if (nb <= CONF_INCLUDES_MAX && !conf_fail_enough(x)) {
 			if ((size_t)snprintf(file, sizeof(file), "%s/%s", path, list[i]->d_name) >=
 				sizeof(file))
-				rc = conf_fail(x, n, "the names are too long");
+				rc = conf_fail(x, n, "the names are too long: shorten them");
 			else if (add_file(x, n, file, &total) != 0)
 				rc = -EINVAL;
 		}
@@ -263,7 +265,7 @@ int conf_include(struct conf_ctx *x)
 	if (n == NULL || n->kind != CONF_SCALAR || n->text[0] == '\0')
 		return 0;
 	if (!conf_include_path(x->path, n->text, path))
-		return conf_fail(x, n, "the name is too long");
+		return conf_fail(x, n, "the name is too long: shorten it");
 	if (stat(path, &st) != 0)
 		return conf_fail(x, n, "%s: %s", path, strerror(errno));
 	return S_ISDIR(st.st_mode) ? add_directory(x, n, path) : add_file(x, n, path, &total);

@@ -49,7 +49,8 @@ int conf_relay_all_expand(struct conf_ctx *x)
 	n->count = t->nb_relay;
 	if (t->nb_relay == 0)
 		return conf_fail(x, n,
-			t->nb_relay_pools > 0 ? "no port has an address for this that is in no pool"
+			t->nb_relay_pools > 0 ? "all addresses of the ports are in pools: add one "
+						"to ports[].addresses"
 					      : "no port has an address of this family");
 	if (t->nb_relay > RELAY_MAX)
 		return conf_fail(x, n, "%u addresses: at most %u are allowed in all", t->nb_relay,

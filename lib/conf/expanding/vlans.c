@@ -37,14 +37,14 @@ static int check_untagged(struct conf_ctx *x, uint32_t port)
 	if (p->nb_vlans == 0)
 		return conf_fail_key(x, conf_node_of(x->root, &x->conf->ports, port), "addresses",
 			"missing, give it a list of addresses with prefix length in brackets, or "
-			"the port 'vlans' that have some");
+			"give the port 'vlans'");
 	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const struct conf_node *n = entry_of(x, port, keys[i]);
 
 		if (n != NULL && n->child != NULL)
 			return conf_fail(x, n,
-				"is for untagged addresses, and the port has none: move it to the "
-				"entry of 'vlans' that it is meant for");
+				"is for untagged addresses, and the port has only VLANs: move it "
+				"to the right entry of 'vlans'");
 	}
 	return 0;
 }
@@ -56,13 +56,10 @@ static int check_vlan(struct conf_ctx *x, const struct conf_port *p, uint32_t i)
 	for (uint32_t j = 0; j < i; j++)
 		if (p->vlans[j].vlan == v->vlan)
 			return conf_fail(x, conf_node_of(x->root, &v->vlan, 0),
-				"vlans[%u] has this id already: remove one, a VLAN takes several "
-				"addresses",
-				j);
+				"vlans[%u] has this id, too: put all addresses into one entry", j);
 	if (v->mtu > p->mtu)
 		return conf_fail(x, conf_node_of(x->root, &v->mtu, 0),
-			"%u is above the %u of the port: raise that, it is the device's", v->mtu,
-			p->mtu);
+			"%u is above the port's mtu %u: raise that, or lower this", v->mtu, p->mtu);
 	return 0;
 }
 
@@ -73,8 +70,8 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 
 	if (p->vlan != 0 && p->nb_vlans > 0)
 		return conf_fail(x, conf_node_of(x->root, &p->vlan, 0),
-			"the port has 'vlans': move the id and the addresses to an entry there, "
-			"what stands here is untagged");
+			"the port has 'vlans', so these addresses are untagged: move the id and "
+			"the addresses to an entry there");
 	for (uint32_t i = 0; i < p->nb_vlans; i++)
 		if (check_vlan(x, p, i) != 0)
 			rc = -EINVAL;
@@ -177,7 +174,8 @@ int conf_vlans_expand(struct conf_ctx *x)
 		nb += c->ports[i].nb_vlans;
 		if (rc == 0 && nb > CONF_PORTS_MAX)
 			rc = conf_fail(x, entry_of(x, i, "vlans"),
-				"there are %u ports and VLANs up to here: at most %u are possible",
+				"the file has %u ports and VLANs up to here: at most %u are "
+				"possible, remove some",
 				nb, CONF_PORTS_MAX);
 	}
 	if (rc != 0 || nb == nb_old)

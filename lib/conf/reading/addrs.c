@@ -37,7 +37,7 @@ static int check_host(struct conf_ctx *x, const struct conf_node *n, const struc
 
 	if (!conf_addrs_nobodys(a))
 		return 0;
-	return conf_fail(x, n, "no host has %s: write the address that is meant",
+	return conf_fail(x, n, "no host can have %s: write the right address",
 		addr_format(a, text, sizeof(text)));
 }
 
@@ -147,7 +147,7 @@ uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const str
 		nb++;
 	if (nb <= k->max - *count)
 		return nb;
-	conf_fail(x, n, "at most %u addresses are allowed in all", k->max);
+	conf_fail(x, n, "too many addresses: at most %u are allowed in all", k->max);
 	return 0;
 }
 
@@ -211,11 +211,13 @@ int conf_addrs_read_nat64(
 	class = addr_class(&p.addr);
 	if (!addr_nat64_prefix(&p))
 		return conf_fail(x, n,
-			"'%s' is no prefix of a NAT64: its length must be 32, 40, 48, 56, 64 or "
+			"'%s' cannot be a NAT64 prefix: its length must be 32, 40, 48, 56, 64 or "
 			"96, and its bits 64 to 71 zero (RFC 6052)",
 			conf_value_shown(n, shown));
 	if (class != ADDR_UNICAST && class != ADDR_TRANSITION)
-		return conf_fail(x, n, "'%s' is %s: no NAT64 can have it",
+		return conf_fail(x, n,
+			"'%s' is %s, which cannot be a NAT64 prefix: write the "
+			"translator's prefix",
 			conf_value_shown(n, shown), conf_addrs_class(&p.addr));
 	out = conf_value_grow(x, k, n, base, 1);
 	if (out == NULL)

@@ -7,7 +7,7 @@
 
 // --- keys ----------------------------------------------------------------------------------------
 
-#define CREDENTIALS "credentials are always demanded: remove it"
+#define CREDENTIALS "credentials are always required: remove it"
 #define NO_FILE "the log goes to standard error, syslog or the journal: write log: {to: ...}"
 #define VERBOSE "write log: {level: debug}, or log: {areas: {auth: debug}}"
 #define PEM "write tls: {certificate: FILE, key: FILE}"
@@ -16,12 +16,14 @@ static const struct {
 	const char *name, *advice;
 } keys[] = {
 	{"static-auth-secret", "write auth: {secrets: [...]}"},
-	{"use-auth-secret", "secrets are used where there are some: write auth: {secrets: [...]}"},
+	{"use-auth-secret", "secrets need no switch: write auth: {secrets: [...]}"},
 	{"lt-cred-mech", CREDENTIALS},
 	{"no-auth", CREDENTIALS},
 	{"user", "write auth: {users: [{name: ..., password: ...}]}"},
 	{"realm", "write auth: {realm: ...}"},
-	{"check-origin-consistency", "no ORIGIN moves an allocation to another realm: remove it"},
+	{"check-origin-consistency",
+		"an ORIGIN never moves an allocation to another realm: "
+		"remove it"},
 	{"listening-ip", "write one entry of listeners per address"},
 	{"listening-port", "write the port of each entry of listeners"},
 	{"tls-listening-port", "write an entry of listeners with transport: tls"},
@@ -44,7 +46,7 @@ static const struct {
 	{"syslog", "write log: {to: syslog}, or to: journal"},
 	{"log-file", NO_FILE},
 	{"no-stdout-log", NO_FILE},
-	{"simple-log", "there is no log file to be named: remove it"},
+	{"simple-log", "slipring writes no log file: remove it"},
 	{"new-log-timestamp", "lines have the time of day in UTC: remove it"},
 	{"verbose", VERBOSE},
 	{"Verbose", VERBOSE},

@@ -276,11 +276,11 @@ static int report_fault(struct conf_ctx *x, const struct conf_node *n, const str
 	case OPAQUE_EMPTY:
 		return conf_fail(x, n, "must not be empty");
 	case OPAQUE_UTF8:
-		return conf_fail(x, n, "is no UTF-8: save the file as UTF-8");
+		return conf_fail(x, n, "is not UTF-8: save the file as UTF-8");
 	case OPAQUE_CHARACTER:
 		return conf_fail(x, n,
-			"U+%04X%s can be in no name, password or realm (RFC 8265: it is not shown, "
-			"not assigned, or obsolete): remove it",
+			"U+%04X%s is forbidden in names, passwords and realms (RFC 8265: it is "
+			"invisible, unassigned, or obsolete): remove it",
 			f->character, place);
 	case OPAQUE_CONTEXT:
 		return conf_fail(x, n,
@@ -304,7 +304,7 @@ int conf_opaque_read(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 
 		secret_wipe(text);
 		return conf_fail(x, n,
-			"%zu bytes once composed are too long, at most %u are allowed", len,
+			"has %zu bytes once composed, at most %u are allowed: shorten it", len,
 			k->max);
 	}
 	secret_wipe(n->text);

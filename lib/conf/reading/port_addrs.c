@@ -28,15 +28,21 @@ static int check_host(
 
 	addr_format(a, text, sizeof(text));
 	if (class != NULL)
-		return conf_fail(x, n, "%s is %s: no port can have it", text, class);
+		return conf_fail(x, n,
+			"%s is %s, which cannot be a port's: write the address of "
+			"the port",
+			text, class);
 	// Point-to-point prefixes use all their addresses (RFC 3021, RFC 6164)
 	if (len >= 127)
 		return 0;
 	if (addr_eq(a, &p.addr))
 		return conf_fail(
-			x, n, "%s is the subnet itself: give the address of the port in it", text);
+			x, n, "%s is the subnet itself: write the port's address in it", text);
 	if (addr_is_v4(a) && addr_eq(a, &subnet.hi))
-		return conf_fail(x, n, "%s is the broadcast address of its subnet", text);
+		return conf_fail(x, n,
+			"%s is the broadcast address of its subnet: write the "
+			"port's address",
+			text);
 	return 0;
 }
 
@@ -115,7 +121,9 @@ int conf_port_addrs_external(
 		char text[ADDR_TEXT_LEN];
 
 		if (class != NULL)
-			return conf_fail(x, n, "%s is %s: nothing is translated to it",
+			return conf_fail(x, n,
+				"%s is %s, which cannot be external: write the "
+				"public address",
 				addr_format(ends[i], text, sizeof(text)), class);
 	}
 	return 0;
@@ -129,8 +137,7 @@ static int check_external(
 	uint32_t most = RUN_MAX;
 
 	if (addr_is_v4(&local) != addr_is_v4(&external))
-		return conf_fail(x, n,
-			"is IPv%c, and the address IPv%c: a translation keeps the family",
+		return conf_fail(x, n, "is IPv%c, and 'address' is IPv%c: give both one family",
 			addr_is_v4(&external) ? '4' : '6', addr_is_v4(&local) ? '4' : '6');
 	// Longer ranges are refused, whatever they are translated to
 	while (most-- > 0 && !addr_eq(&local, &run->local.hi) &&
@@ -140,8 +147,7 @@ static int check_external(
 	}
 	if (addr_eq(&local, &run->local.hi) == addr_eq(&external, &run->external.hi))
 		return 0;
-	return conf_fail(x, n,
-		"has %s addresses than 'address': a run is translated to a run of equal size",
+	return conf_fail(x, n, "has %s addresses than 'address': give both the same number",
 		addr_eq(&local, &run->local.hi) ? "more" : "fewer");
 }
 

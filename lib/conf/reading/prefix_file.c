@@ -46,9 +46,9 @@ static int open_file(struct conf_ctx *x, const struct conf_node *n, const char *
 		return -1;
 	}
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		conf_fail(x, n, "%s is no regular file: name one", path);
+		conf_fail(x, n, "%s is not a regular file: name one", path);
 	else if (st.st_size > (off_t)BYTES_MAX)
-		conf_fail(x, n, "%s is larger than %u bytes: is it a list of prefixes?", path,
+		conf_fail(x, n, "%s has more than %u bytes: name a list of prefixes", path,
 			BYTES_MAX);
 	else {
 		*size = st.st_size;
@@ -80,7 +80,7 @@ static char *read_text(struct conf_ctx *x, const struct conf_node *n, const char
 	if (got >= 0 && strlen(text) == (size_t)len)
 		return text;
 	conf_fail(x, n, "%s: %s", path,
-		got < 0 ? strerror(errno) : "holds NUL bytes: is it a list of prefixes?");
+		got < 0 ? strerror(errno) : "has NUL bytes: name a list of prefixes");
 	free(text);
 	return NULL;
 }
@@ -126,13 +126,13 @@ static int add_line(struct conf_ctx *x, struct list *l, const struct conf_node *
 		return conf_fail_memory(x);
 	if (is_all_mapped(line_node->text, &r))
 		return conf_fail(x, line_node,
-			"'%s' would deny all IPv4 peers, as an IPv4-mapped address is judged as "
-			"the IPv4 address: remove the line, or write 0.0.0.0/0 if all are meant",
+			"'%s' would deny all IPv4 peers, because an IPv4-mapped address counts as "
+			"the IPv4 address: remove the line, or write 0.0.0.0/0",
 			line_node->text);
 	l->nb += addr_range_prefixes(&r, l->prefixes + l->nb, PER_LINE_MAX);
 	return l->nb <= l->most
 		? 0
-		: conf_fail(x, line_node, "one too many, at most %u prefixes are allowed", l->most);
+		: conf_fail(x, line_node, "one too many: at most %u prefixes are allowed", l->most);
 }
 
 static int read_lines(struct conf_ctx *x, struct list *l, struct conf_node *line_node, char *text)
@@ -212,7 +212,7 @@ int conf_prefix_file_read(
 	int rc;
 
 	if (!resolve_path(x, n, path))
-		return conf_fail(x, n, "the name is too long");
+		return conf_fail(x, n, "the name is too long: shorten it");
 	text = read_text(x, n, path);
 	if (text == NULL)
 		return -EINVAL;

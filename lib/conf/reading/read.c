@@ -21,16 +21,16 @@
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// Describes what is odd about a key, or returns NULL. Merge keys belong to YAML. Some characters
-// look like a space but are not one in YAML.
+// Describes the fault of a key, or returns NULL. Merge keys belong to YAML. Some characters look
+// like a space but are not one in YAML.
 static const char *key_fault(const char *key)
 {
 	if (strcmp(key, "<<") == 0)
-		return "merge keys are not supported: write out the keys that it stands for";
+		return "merge keys are not supported: write out the keys themselves";
 	for (; *key != '\0'; key++)
 		if ((unsigned char)*key >= 0x80)
-			return "has a character beyond ASCII in its name, perhaps a no-break "
-			       "space: type the name anew";
+			return "its name has a non-ASCII character, perhaps a no-break space: "
+			       "type the name again";
 	return NULL;
 }
 
@@ -143,7 +143,7 @@ static int read_items(
 
 	if (nb < k->min || nb > k->max)
 		return conf_fail(
-			x, list, "has %u entries, it must have from %u to %u", nb, k->min, k->max);
+			x, list, "has %u entries: write from %u to %u", nb, k->min, k->max);
 	// Grow the array only once: the checks remember the places of its elements
 	array = conf_value_grow(x, k, list, base, nb);
 	if (array == NULL)
@@ -260,8 +260,8 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	conf_text_wipe(text, len);
 	if (line > 0)
 		conf_fail_yaml(x, line, 1,
-			"keys take a ':' and a blank behind them, not '='; is this a "
-			"turnserver.conf? scripts/import-turnserver-conf takes it over "
+			"a ':' and a blank must follow a key, not '='. "
+			"scripts/import-turnserver-conf converts a turnserver.conf "
 			"(doc/coturn.md)");
 	if (root == NULL || root->kind == CONF_MAP)
 		return root;
@@ -279,8 +279,8 @@ static int check_constants(struct conf_ctx *x)
 	if (n == NULL || conf_test_constants)
 		return 0;
 	return conf_fail(x, n,
-		"is for tests alone, and this slipring is built without them "
-		"(-Dtests=false): remove it");
+		"is for tests only, and this slipring was built without them (-Dtests=false): "
+		"remove it");
 }
 
 int conf_read_file(struct conf_ctx *x, void *base)

@@ -69,7 +69,7 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 	int fd;
 
 	if (!resolve_path(x, n, path, &place)) {
-		conf_fail(x, n, "the name is too long");
+		conf_fail(x, n, "the name is too long: shorten it");
 		return -1;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // a FIFO would wait
@@ -86,7 +86,7 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 		return -1;
 	}
 	conf_fail(x, n, "is %s: name a file%s",
-		S_ISDIR(st.st_mode) ? "a directory" : "no regular file", place);
+		S_ISDIR(st.st_mode) ? "a directory" : "not a regular file", place);
 	close(fd);
 	return -1;
 }
@@ -97,14 +97,13 @@ static int check_secret(struct conf_ctx *x, const struct conf_node *n, const cha
 	if (len == 0)
 		return conf_fail(x, n, "the file is empty: put the secret into it");
 	if (len > SECRET_MAX)
-		return conf_fail(
-			x, n, "the file has more than %u bytes: is it the right one?", SECRET_MAX);
+		return conf_fail(x, n,
+			"the file has more than %u bytes: name a file with one secret", SECRET_MAX);
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			return conf_fail(x, n,
 				"byte %zu of the file is a control character (line feed, carriage "
-				"return, NUL...): it has to be one line, which may end in a line "
-				"feed",
+				"return, NUL...): write one line, which may end in a line feed",
 				i + 1);
 	return 0;
 }

@@ -41,13 +41,13 @@ int conf_services_read(
 		i++;
 	if (i == NB_WORDS)
 		return conf_fail(x, n,
-			"'%s' is none of: tcp/PORT, tcp-to/PORT, udp/PORT, udp-to/PORT, icmp, "
-			"icmp-to",
+			"'%s' is not a service: write tcp/PORT, tcp-to/PORT, udp/PORT, "
+			"udp-to/PORT, icmp or icmp-to",
 			conf_value_shown(n, shown));
 	if (words[i].proto == IPPROTO_ICMP && port != NULL)
 		return conf_fail(x, n, "ICMP has no ports: write %s", words[i].word);
 	if (words[i].proto != IPPROTO_ICMP && port == NULL)
-		return conf_fail(x, n, "lacks its port: write %s/PORT", words[i].word);
+		return conf_fail(x, n, "the port is missing: write %s/PORT", words[i].word);
 	if (port != NULL &&
 		(!conf_value_decimal(port, strlen(port), &value) || value == 0 ||
 			value > UINT16_MAX))

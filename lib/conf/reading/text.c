@@ -34,7 +34,7 @@ char *conf_text_read(struct conf_ctx *x, size_t *len)
 		if (ferror(f))
 			conf_fail(x, NULL, "cannot be read: %s", strerror(errno));
 		else if (*len > CONF_FILE_MAX)
-			conf_fail(x, NULL, "larger than %u bytes: is it a configuration?",
+			conf_fail(x, NULL, "has more than %u bytes: name a configuration file",
 				CONF_FILE_MAX);
 		else
 			good = true;

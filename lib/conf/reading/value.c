@@ -274,7 +274,7 @@ static int check_text(struct conf_ctx *x, const struct conf_key *k, const struct
 		return conf_fail(x, n, "must not be empty");
 	if (len > k->max && k->type == CONF_TEXT)
 		return conf_fail(
-			x, n, "%zu bytes are too long, at most %u are allowed", len, k->max);
+			x, n, "has %zu bytes, at most %u are allowed: shorten it", len, k->max);
 	if ((k->flags & CONF_WORD) != 0) {
 		for (size_t i = 0; i < len; i++) {
 			if (!isalnum((unsigned char)n->text[i]) &&
@@ -337,7 +337,8 @@ static int read_words(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	if (nb == 0)
 		rc = conf_fail(x, n, "must not be empty");
 	else if (nb > k->max)
-		rc = conf_fail(x, n, "has more than %u words: put them into a script", k->max);
+		rc = conf_fail(
+			x, n, "has more than %u words: put the command into a script", k->max);
 	words = rc == 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; words != NULL && i < nb; i++) {
 		words[i] = strdup(strtok_r(i == 0 ? text : NULL, " ", &save));
@@ -363,13 +364,13 @@ static int read_hex(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 	if (n->text[0] == '0' && tolower((unsigned char)n->text[1]) == 'x')
 		return conf_fail(x, n, "must be %u hexadecimal digits, without 0x", 2 * k->max);
 	if (strlen(n->text) != 2 * (size_t)k->max)
-		return conf_fail(x, n, "has %zu characters, it must be %u hexadecimal digits",
+		return conf_fail(x, n, "has %zu characters: write %u hexadecimal digits",
 			strlen(n->text), 2 * k->max);
 	for (uint32_t i = 0; i < k->max; i++) {
 		const int hi = hex_digit(n->text[2 * i]), lo = hex_digit(n->text[2 * i + 1]);
 
 		if (hi < 0 || lo < 0)
-			return conf_fail(x, n, "character %u is no hexadecimal digit",
+			return conf_fail(x, n, "character %u is not a hexadecimal digit",
 				2 * i + (hi < 0 ? 1 : 2));
 		key->bytes[i] = (uint8_t)(hi << 4 | lo);
 	}
@@ -473,7 +474,7 @@ static int read_list(
 		else if (types[k->type].read(x, k, n, base) != 0)
 			rc = -EINVAL;
 		if (*count > k->max)
-			return conf_fail(x, n, "one too many, at most %u are allowed", k->max);
+			return conf_fail(x, n, "one too many: at most %u are allowed", k->max);
 	}
 	if (rc == 0 && *count < k->min)
 		return conf_fail(x, list, "must not be empty");

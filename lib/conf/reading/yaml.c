@@ -213,9 +213,8 @@ static int check_scalar(struct reader *r, const yaml_event_t *e)
 				e->start_mark.column + 1,
 				"there is no ':' behind the key: write '%s: VALUE'", key);
 		return fail_at(r, &e->start_mark,
-			"a value without quotes goes over more than one line: check it for its "
-			"closing bracket, and the lines below it for indentation and for a blank "
-			"after ':'");
+			"a value without quotes has several lines: check its closing bracket, and "
+			"in the lines below it the indentation and the blank after ':'");
 	}
 	for (size_t i = 0; i < e->data.scalar.length; i++) {
 		if (s[i] < 0x20 || s[i] == 0x7f)
@@ -260,7 +259,7 @@ static int take_open(struct reader *r, const yaml_event_t *e, enum conf_kind kin
 			kind == CONF_LIST
 				? "a key must be a plain word, not a list: remove the brackets"
 				: "a key must be a plain word, not a mapping: remove the braces "
-				  "(of {{...}} a template has to be filled in first)");
+				  "(fill in the {{...}} of a template first)");
 	if (r->depth == DEPTH_MAX)
 		return fail_at(r, &e->start_mark, "nested too deep");
 	n = add_node(r, kind, &e->start_mark);

@@ -53,7 +53,7 @@ def wrong(lab, server, folder, path):
     bad = os.path.join(folder, "70-bad.yaml")
     for text, want in (
         (user("petr"), "70-bad.yaml:1:44: auth.users[1].password-file: the file cannot be opened"),
-        ("auth: {realm: other.test}\n", "70-bad.yaml:1:8: auth.realm: included files hold accounts alone"),
+        ("auth: {realm: other.test}\n", "70-bad.yaml:1:8: auth.realm: included files may have only accounts"),
         ("auth: [\n", "70-bad.yaml:2:1: yaml: syntax"),
     ):
         put(bad, text)

@@ -132,7 +132,7 @@ def mistakes(server):
     line = reload(server, {"alternate": {"servers": [SERVER4]}})
     assert "is an address of this server: name another server's" in server.log(), line
     line = reload(server, {"alternate": {"servers": [], "allocations": 5}})
-    assert "there are no servers to send clients to" in server.log(), line
+    assert "there are no servers for these clients" in server.log(), line
     assert state(server)["servers"] == 1
 
 

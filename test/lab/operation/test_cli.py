@@ -104,11 +104,11 @@ DUBIOUS = GOOD.replace("wan,", 'wan, gateway: ["fe80::1"],').replace(
 ) + "peers: {allow: [127.0.0.0/8, 192.168.0.0/16], deny: []}\n"
 WARNINGS = (
     '2:27: ports[0].gateway[0]: port',
-    "5:21: relay.addresses[0]: 10.99.0.1 is a private address",
-    "6:36: auth.secrets[0]: is taken as it is, variables are not filled in",
-    "6:49: auth.secrets[1]: is the one of the examples",
-    "7:17: peers.allow[0]: never applies: loopback addresses are no peers",
-    "7:30: peers.allow[1]: is reached from no relay address",
+    "5:21: relay.addresses[0]: clients are told 10.99.0.1, which is a private address",
+    "6:36: auth.secrets[0]: looks like a variable, which slipring does not fill in",
+    "6:49: auth.secrets[1]: is the published secret of the examples",
+    "7:17: peers.allow[0]: has no effect: loopback addresses are never peers",
+    "7:30: peers.allow[1]: no relay address reaches these peers",
 )
 
 

@@ -185,12 +185,12 @@ def refused(lab, server, path, running):
     out = order(server, path, change, code=1)
     assert "listeners[4].tls.key: " in out and "nothing has changed" in out, out
     change["listeners"] = listeners({"key": mixed["key"]}, {})
-    assert "listeners[2].tls.key: its certificate is not named" in order(server, path, change, code=1)
+    assert "listeners[2].tls.key: the key has no certificate here" in order(server, path, change, code=1)
     told = server.telemetry.ask("/slipring/reloads")
     assert (told["refused"], told["last_refused"]) == (3, 1) and told["ended"] > 3, told
     assert abs(told["at"] - time.time()) < 60 * labs.SLOW, told
     (warning,) = (w for w in control.Control(path).ask("status")["warnings"] if "reload" in w)
-    assert "the last reload was refused: " in warning and "its certificate is not named" in warning
+    assert "the last reload was refused: " in warning and "the key has no certificate here" in warning
     assert [name(lab, end) for end in (*ALL, *OWN)] == ["first", "first", "fourth", "first"]
     clients = [dtls.client(lab) for _ in range(2)]
     assert [client.allocate().cls for client in clients] == [SUCCESS] * 2, "no limit of a refused file"

@@ -149,7 +149,7 @@ static void mistakes_are_told_at_their_places(void **state)
 		{DEVICE, "    bond: {primary: net_c}\n" VLANS,
 			"7:21: ports[0].bond.primary: the bond has no members"},
 		{DEVICE, DEVICE "    bond: {members: [net_c]}\n" VLANS,
-			"7:13: ports[0].device: the port has the members of a bond, too"},
+			"7:13: ports[0].device: the port has a bond, too: remove one of the two"},
 		WRONG("{mode: lacp}", "7:11: ports[0].bond.members: missing, give it a list"),
 		WRONG("{members: []}", "7:21: ports[0].bond.members: "),
 		WRONG("{primary: net_c}", "7:21: ports[0].bond.primary: the bond has no members"),
@@ -157,30 +157,32 @@ static void mistakes_are_told_at_their_places(void **state)
 			"7:36: ports[0].bond.mode: '802.3ad' is not one of: lacp, active-backup, "
 			"balance"),
 		WRONG("{members: [net_c, net_d, net_c]}",
-			"7:36: ports[0].bond.members[2]: is a member of this bond already"),
+			"7:36: ports[0].bond.members[2]: is in this bond twice: remove one"),
 		WRONG("{members: ['0000:3b:00.0', '3B:00.0,x=2']}",
-			"7:38: ports[0].bond.members[1]: is a member of this bond already"),
+			"7:38: ports[0].bond.members[1]: is in this bond twice: remove one"),
 		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01', "
 		      "'0:3b:0.0,mac=02:00:00:00:00:01']}",
-			"7:55: ports[0].bond.members[1]: is a member of this bond already"),
+			"7:55: ports[0].bond.members[1]: is in this bond twice: remove one"),
 		WRONG("{members: ['net_af_packet0,iface=e1', 'net_af_packet1,qpairs=2,iface=e1']}",
-			"7:49: ports[0].bond.members[1]: is a member of this bond already"),
+			"7:49: ports[0].bond.members[1]: is in this bond twice: remove one"),
 		WRONG("{members: [net_c, net_b]}",
-			"7:29: ports[0].bond.members[1]: port 'lan' has this device already"),
+			"7:29: ports[0].bond.members[1]: port 'lan' has this device, too: "
+			"remove one"),
 		WRONG("{members: ['vtap:t0']}",
-			"7:22: ports[0].bond.members[0]: 'vtap:t0' can be no member of a bond"),
-		WRONG("{members: [eth1]}", "7:22: ports[0].bond.members[0]: 'eth1' is no device"),
+			"7:22: ports[0].bond.members[0]: 'vtap:t0' cannot be a member of a bond"),
+		WRONG("{members: [eth1]}",
+			"7:22: ports[0].bond.members[0]: 'eth1' is not a device"),
 		WRONG("{members: [net_bonding0]}",
 			"7:22: ports[0].bond.members[0]: a bond is written in place of"),
 		WRONG("{members: [net_c, net_d], primary: net_c}",
 			"7:46: ports[0].bond.primary: all links of a bond in this mode carry"),
 		WRONG("{members: [net_c, net_d], mode: active-backup, primary: net_e}",
-			"7:67: ports[0].bond.primary: is none of the bond's members"),
+			"7:67: ports[0].bond.primary: is not a member of the bond: name a member"),
 		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01'], mode: active-backup, primary: "
 		      "'3b:00.0'}",
-			"7:86: ports[0].bond.primary: is none of the bond's members"),
+			"7:86: ports[0].bond.primary: is not a member of the bond: name a member"),
 		{DEVICE, DEVICE "    bond: {members: [net_c]}\n",
-			"7:13: ports[0].device: the port has the members of a bond, too"},
+			"7:13: ports[0].device: the port has a bond, too: remove one of the two"},
 		{"net_a", "'net_bonding0,mode=4,slave=0000:3b:00.0'",
 			"7:13: ports[0].device: a bond is written in place of 'device'"},
 		{"net_b", "'bond:lan'", "13:13: ports[1].device: a bond is written in place"},
@@ -198,12 +200,14 @@ static void a_device_is_in_one_bond(void **state)
 		{two,
 			"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n  - name: lan\n    "
 			"bond: {members: [net_c, net_a]}",
-			"10:29: ports[1].bond.members[1]: port 'wan' has this device already"},
+			"10:29: ports[1].bond.members[1]: port 'wan' has this device, too: "
+			"remove one"},
 		{"device: net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
 		 "[10.0.0.254]\n    vlan: 0\n    mtu: 1500\n  - name: lan\n    device: net_b",
 			"bond: {members: [net_c, net_d]}\n    addresses: [10.0.0.1/24, "
 			"'fd00::1/64']\n  - name: lan\n    bond: {members: [net_e, net_d]}",
-			"10:29: ports[1].bond.members[1]: port 'wan' has this device already"},
+			"10:29: ports[1].bond.members[1]: port 'wan' has this device, too: "
+			"remove one"},
 	};
 
 	CHECK(list);

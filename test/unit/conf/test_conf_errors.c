@@ -32,7 +32,9 @@ static void test_keys(void **state)
 		{"log: {", "'ports[0].mtu': 9\nlog: {", "37:1: ports: unknown key"},
 		{"log: {", "'': 9\nlog: {", "37:1: ?: unknown key"},
 		{"log: {", "<<: {}\nlog: {", "37:1: <<: merge keys are not supported: write out"},
-		{"log: {", "l\xc2\xa0og: 9\nlog: {", "37:1: ?: has a character beyond ASCII"},
+		{"log: {", "l\xc2\xa0og: 9\nlog: {",
+			"37:1: ?: its name has a non-ASCII "
+			"character, perhaps a no-break space: type the name again"},
 		// the ':' is missing; the next word may be a secret
 		{"log: {to: stderr", "log: {to stderr",
 			"37:7: log.to: there is no ':' behind the key: write 'to: VALUE'"},
@@ -141,9 +143,11 @@ static void test_records(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"log: {", "records: {file: records.json}\nlog: {",
-			"37:17: records.file: must be a whole path, as in /var/log/"},
+			"37:17: records.file: must be an absolute path, such as "
+			"/var/log/slipring/records.json"},
 		{"log: {", "crash: {directory: crashes}\nlog: {",
-			"37:20: crash.directory: must be a whole path, as in /var/log/"},
+			"37:20: crash.directory: must be an absolute path, such as "
+			"/var/log/slipring, or empty"},
 		{"log: {", "test-constants: {crash.keep: 0}\nlog: {",
 			"37:30: test-constants.crash.keep: 0 is out of range"},
 		{"log: {", "watchdog: {}\nlog: {", "37:1: watchdog: unknown key"},
@@ -189,12 +193,17 @@ static void test_state(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"log: {", "state: {file: state}\nlog: {",
-			"37:15: state.file: must be the whole path of a file, as in /run/slip"},
+			"37:15: state.file: must be the absolute path of a file, such as "
+			"/run/slipring/state"},
 		{"log: {", "state: {file: /run/slipring/}\nlog: {",
-			"37:15: state.file: must be the whole path of a file"},
+			"37:15: state.file: must be the absolute path of a file, such as "
+			"/run/slipring/state"},
 		{"log: {", "state: {file: /run/..}\nlog: {",
-			"37:15: state.file: must be the whole path of a file"},
-		{"log: {", "state: {file: x}\nlog: {", "37:15: state.file: must be the whole path"},
+			"37:15: state.file: must be the absolute path of a file, such as "
+			"/run/slipring/state"},
+		{"log: {", "state: {file: x}\nlog: {",
+			"37:15: state.file: must be the absolute "
+			"path of a file, such as /run/slipring/state"},
 		{"log: {", "state: {on-stop: drop}\nlog: {",
 			"37:18: state.on-stop: 'drop' is not one of: keep, forget"},
 		{"log: {", "state: {files: /run/state}\nlog: {", "37:9: state.files: unknown key"},
@@ -209,18 +218,19 @@ static void test_shared(void **state)
 		{"  ports: 49152-65535\n", "  mode: multiplexed\n",
 			"20:9: relay.mode: 'multiplexed' is not one of: unique, shared"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50000\n",
-			"21:10: relay.ports: too few shared ports of IPv6 for 2 workers (0): every "
-			"worker needs one"},
+			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (0): "
+			"every worker needs one, make the range larger or workers.count smaller"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50001\n",
-			"21:10: relay.ports: too few shared ports of IPv6 for 2 workers (1)"},
+			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (1): "
+			"every worker needs one, make the range larger or workers.count smaller"},
 		{"  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n  ports: 49152-65535\n"
 		 "  default-family: ipv4\n",
 			"  addresses: [10.0.0.1]\n  default-family: ipv6\n",
 			"20:19: relay.default-family: no relay address is IPv6: add one"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 4000-4999\n",
-			"21:10: relay.ports: 5 addresses with 1000 ports each are too many to be "
-			"shared: at most 4096"},
-		{"count: 2", "count: 9", "2:11: eal.lcores: names 3 lcores"},
+			"21:10: relay.ports: 5 addresses with 1000 ports each are too many for "
+			"shared mode: use at most 4096 ports in all"},
+		{"count: 2", "count: 9", "2:11: eal.lcores: names 3 lcores, "},
 		{"  default-family: ipv4", "  peers-per-allocation: 0",
 			"21:25: relay.peers-per-allocation: 0 is out of range"},
 		{"  default-family: ipv4", "  peers-per-allocation: 65536",
@@ -233,7 +243,8 @@ static void test_shared(void **state)
 	memcpy(text, edited, strlen(edited));
 	memcpy(strstr(text, "allocations: 1000"), "allocations: 0   ", 17);
 	conf_file_refused(text, strlen(text),
-		"30:16: limits.allocations: relay.mode is shared: say how many");
+		"30:16: limits.allocations: relay.mode is shared and needs memory for each "
+		"allocation: write a limit above 0");
 	free(edited);
 }
 
@@ -281,11 +292,13 @@ static void test_auth(void **state)
 		{"name: olga", "name: ivan",
 			"26:14: auth.users[1].name: auth.users[0] has this name"},
 		{"key: 0123456789abcdef0123456789abcdef", "key: 0123456789abcdef",
-			"26:25: auth.users[1].key: has 16 characters, it must be 32 hexadecimal"},
+			"26:25: auth.users[1].key: has 16 characters: write 32 hexadecimal "
+			"digits"},
 		{"0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdeg",
-			"26:25: auth.users[1].key: character 32 is no hexadecimal digit"},
+			"26:25: auth.users[1].key: character 32 is not a hexadecimal digit"},
 		{"key: 0123456789abcdef0123456789abcdef", "key-sha256: 0123456789abcdef",
-			"26:32: auth.users[1].key-sha256: has 16 characters, it must be 64"},
+			"26:32: auth.users[1].key-sha256: has 16 characters: write 64 "
+			"hexadecimal digits"},
 		{"key: 0123456789abcdef0123456789abcdef",
 			"password: hunter, key: 0123456789abcdef0123456789abcdef",
 			"26:7: auth.users[1]: this user has both a password and a key"},
@@ -309,16 +322,16 @@ static void test_auth(void **state)
 		{"secrets: [hunter3]", "secrets: ['']",
 			"27:13: auth.secrets[0]: must not be empty"},
 		{"secrets: [hunter3]", "secrets: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]",
-			"27:45: auth.secrets[16]: one too many, at most 16 are allowed"},
+			"27:45: auth.secrets[16]: one too many: at most 16 are allowed"},
 		{"  users:\n"
 		 "    - {name: ivan, password: hunter2}\n"
 		 "    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
 		 "  secrets: [hunter3]\n",
-			"", "23:3: auth: nobody could log in"},
+			"", "23:3: auth: no client can log in: give "},
 	};
 	char realm[800] = "realm: ";
 	struct conf_file_mistake long_realm = {"realm: turn.test", realm,
-		"23:10: auth.realm: 764 bytes are too long, at most 763"};
+		"23:10: auth.realm: has 764 bytes, at most 763 are allowed: shorten it"};
 
 	CHECK(list);
 	memset(realm + 7, 'r', 764);
@@ -341,7 +354,9 @@ static void test_yaml(void **state)
 			"23:5: yaml: a key must be"},
 		// without the check the password would become part of the name
 		{"{name: ivan, password: hunter2}", "name: ivan\n        password:hunter2",
-			"25:13: yaml: a value without quotes goes over more than one line"},
+			"25:13: yaml: a value without quotes has several lines: check its "
+			"closing bracket, and in the lines below it the indentation and the "
+			"blank after ':'"},
 		{"realm: turn.test", "realm: turn: test",
 			"23:14: yaml: syntax: mapping values are not "
 			"allowed in this context"},
@@ -371,7 +386,9 @@ static void test_files(void **state)
 	assert_string_equal(error, "/tmp:1:1: file: cannot be read: Is a directory");
 	assert_non_null(big);
 	memset(big, '#', (1 << 20) + 1);
-	conf_file_refused(big, (1 << 20) + 1, "1:1: file: larger than 1048576 bytes");
+	conf_file_refused(big, (1 << 20) + 1,
+		"1:1: file: has more than 1048576 bytes: name a "
+		"configuration file");
 	conf_file_refused(big, 1 << 20, "1:1: yaml: the file is empty");
 	free(big);
 }

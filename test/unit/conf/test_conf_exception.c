@@ -118,12 +118,12 @@ static void test_refused(void **state)
 	static const struct {
 		const char *piece, *replacement, *error;
 	} list[] = {
-		{ALLOW("ssh"), NONE_OF "ssh' is none of: tcp/PORT, tcp-to/PORT"},
-		{ALLOW("TCP/22"), NONE_OF "TCP/22' is none of"},
-		{ALLOW("/22"), NONE_OF "/22' is none of"},
-		{ALLOW("tcp-/22"), NONE_OF "tcp-/22' is none of"},
+		{ALLOW("ssh"), NONE_OF "ssh' is not a service: write tcp/PORT, tcp-to"},
+		{ALLOW("TCP/22"), NONE_OF "TCP/22' is not a service"},
+		{ALLOW("/22"), NONE_OF "/22' is not a service"},
+		{ALLOW("tcp-/22"), NONE_OF "tcp-/22' is not a service"},
 		{ALLOW("tcp"),
-			"10:36: ports[0].exception.allow[0]: lacks its port: write tcp/PORT"},
+			"10:36: ports[0].exception.allow[0]: the port is missing: write tcp/PORT"},
 		{ALLOW("tcp/"), NONE_OF "tcp/' has no port from 1 to 65535"},
 		{ALLOW("tcp/0"), NONE_OF "tcp/0' has no port"},
 		{ALLOW("tcp/022"), NONE_OF "tcp/022' has no port"},
@@ -136,19 +136,26 @@ static void test_refused(void **state)
 		{AT, "exception: {allow: [icmp]}", "10:16: ports[0].exception.name: missing"},
 		{AT, "exception: sr0", "10:16: ports[0].exception: must be a mapping"},
 		{AT, "exception: {name: a123456789012345}",
-			"10:23: ports[0].exception.name: 16 bytes are too long, at most 15"},
+			"10:23: ports[0].exception.name: has 16 bytes, at most 15 are allowed: "
+			"shorten it"},
 		{AT, "exception: {name: a/b}", "10:23: ports[0].exception.name: may hold only"},
-		{AT, "exception: {name: '..'}", "10:23: ports[0].exception.name: '..' is no name"},
+		{AT, "exception: {name: '..'}",
+			"10:23: ports[0].exception.name: '..' cannot be "
+			"the name of an interface: choose another"},
 		{AT, "exception: {name: sr0, alow: []}",
 			"10:28: ports[0].exception.alow: unknown key, did you mean 'allow'?"},
 		{AT, "exception: {name: sr0, device: 'vtap:x'}",
-			"10:36: ports[0].exception.device: a vtap is what there is without"},
+			"10:36: ports[0].exception.device: without this key the exception port "
+			"is a vtap: remove it"},
 		{AT, "exception: {name: sr0, netns: a, device: virtio_user0}",
-			"10:35: ports[0].exception.netns: a device of DPDK makes"},
+			"10:35: ports[0].exception.netns: a DPDK device makes its interface in "
+			"the namespace of the process: remove netns, or the device"},
 		{TWO("'vtap:t0,netns=a'", "{name: t0, netns: a}"),
-			"11:23: ports[1].exception.name: port 'wan' is a vtap with this"},
+			"11:23: ports[1].exception.name: port 'wan' is a vtap with this "
+			"interface name: choose another"},
 		{TWO("net_a\n    exception: {name: t0, netns: a}", "{name: t0, netns: a}"),
-			"12:23: ports[1].exception.name: port 'wan' has an exception port of this"},
+			"12:23: ports[1].exception.name: the exception port of port 'wan' has "
+			"this name: choose another"},
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -172,8 +179,8 @@ static void test_streams_of_ports(void **state)
 	struct conf *c;
 
 	conf_file_refused(text, strlen(text),
-		"16:31: listeners[0].address: TCP is the kernel's, and port 'wan' has no exception "
-		"port that gives it this address: add exception: {name: sr0} to the port");
+		"16:31: listeners[0].address: TCP needs this address in the kernel, and port "
+		"'wan' has no exception port for it: add exception: {name: sr0} to the port");
 	changed = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0, netns: ns}\n");
 	conf_file_refused(changed, strlen(changed),
 		"16:31: listeners[0].address: port 'wan' gives the kernel this address in "
@@ -216,11 +223,16 @@ static void test_relaying_over_tcp(void **state)
 	static const struct {
 		const char *pieces[9], *error;
 	} list[] = {
-		{{ON}, "21:18: relay.tcp.enabled: clients ask for it over TCP or TLS: add"},
+		{{ON},
+			"21:18: relay.tcp.enabled: clients need TCP or TLS to ask for it: add a "
+			"listener with transport: tcp, tls or auto"},
 		{{ON, OVER(3478), BY_KERNEL},
-			"21:18: relay.tcp.enabled: TCP is the kernel's, and port 'lan' has no "},
+			"21:18: relay.tcp.enabled: TCP needs this address in the kernel, and "
+			"port 'lan' has no exception port for it: add exception: {name: sr0} to "
+			"the port"},
 		{{ON, OVER(61001), BY_KERNEL, ONE_PORT},
-			"21:31: relay.tcp.ports: the listener at port 61001 of a relay address is"},
+			"21:31: relay.tcp.ports: the range holds port 61001, at which a relay "
+			"address has a listener: choose other ports"},
 	};
 	const char *const good[] = {ON, OVER(3478), BY_KERNEL, ONE_PORT, NULL};
 	char *text, error[CONF_ERROR_LEN];

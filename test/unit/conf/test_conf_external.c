@@ -64,14 +64,17 @@ static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{WAN, "[{address: 10.0.0.1/24, external: 'fd01::1'}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: is IPv6, and the address IPv4: a "
-			"translation keeps the family"},
+			"8:50: ports[0].addresses[0].external: is IPv6, and 'address' is IPv4: "
+			"give both one family"},
 		{WAN, "[{address: 10.0.0.1/24, external: 203.0.113.1-203.0.113.2}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: has more addresses than 'address'"},
+			"8:50: ports[0].addresses[0].external: has more addresses than "
+			"'address': give both the same number"},
 		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.1-203.0.113.8}]",
-			"14:59: ports[1].addresses[0].external: has fewer addresses than"},
+			"14:59: ports[1].addresses[0].external: has fewer addresses than "
+			"'address': give both the same number"},
 		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.1}]",
-			"14:59: ports[1].addresses[0].external: has fewer addresses"},
+			"14:59: ports[1].addresses[0].external: has fewer addresses than "
+			"'address': give both the same number"},
 		{WAN, "[{address: 10.0.0.1/24, external: 203.0.113.1/24}, 'fd00::1/64']",
 			"8:50: ports[0].addresses[0].external: '203.0.113.1/24' is not an address "
 			"or a range a-b"},
@@ -92,12 +95,14 @@ static void mistakes_are_told_at_their_places(void **state)
 			"8:27: ports[0].addresses[0].address: '10.0.0.1' is not an address or a "
 			"range with the prefix length"},
 		{WAN, "[{address: 10.0.0.255/24, external: 203.0.113.1}, 'fd00::1/64']",
-			"8:27: ports[0].addresses[0].address: 10.0.0.255 is the broadcast address"},
+			"8:27: ports[0].addresses[0].address: 10.0.0.255 is the broadcast "
+			"address of its subnet: write the port's address"},
 		{WAN, "[{address: 10.0.0.1/24, external: 10.0.0.1}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.0.0.1 is an address of this box "
-			"already"},
+			"8:17: ports[0].addresses[0]: external: 10.0.0.1 is an own address of "
+			"this box: write the address to which the network translates it"},
 		{WAN, "[{address: 10.0.0.1/24, external: 10.1.0.9}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.1.0.9 is an address"},
+			"8:17: ports[0].addresses[0]: external: 10.1.0.9 is an own address of "
+			"this box: write the address to which the network translates it"},
 		{LAN,
 			"[{address: 10.1.0.1/16, external: 203.0.113.1}, "
 			"{address: 10.1.0.2-10.1.0.9/16, external: 203.0.112.250-203.0.113.1}]",

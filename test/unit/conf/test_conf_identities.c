@@ -80,11 +80,14 @@ static void test_errors(void **state)
 	char name[300], replacement[512], want[128];
 	static const struct conf_file_mistake list[] = {
 		{FIRST, FIRST TLS "certificate: a}}\n",
-			"17:61: listeners[1].tls.certificate: its key is not named here"},
+			"17:61: listeners[1].tls.certificate: the certificate has no key here: "
+			"add key, too"},
 		{FIRST, FIRST TLS "key: a}}\n",
-			"17:53: listeners[1].tls.key: its certificate is not named here"},
+			"17:53: listeners[1].tls.key: the key has no certificate here: add "
+			"certificate, too"},
 		{FIRST, FIRST TLS "alpn: [h2]}}\n",
-			"17:17: listeners[1].transport: there is no tls.certificate: name the PEM"},
+			"17:17: listeners[1].transport: tls.certificate is missing: name the "
+			"PEM file"},
 		{"listeners:\n" FIRST,
 			"tls: {certificate: a, key: b, alpn: [h2, h3, h2]}\nlisteners:\n" FIRST,
 			"15:46: tls.alpn[2]: is given twice: remove one"},
@@ -97,13 +100,13 @@ static void test_errors(void **state)
 		{FIRST, FIRST TLS "certificate: a, key: b, chain: c}}\n",
 			"17:72: listeners[1].tls.chain: unknown key"},
 		{FIRST, "  - {transport: udp, address: 10.0.0.1, tls: {alpn: [h2]}}\n",
-			"16:46: listeners[0].tls: is for transport: tls, auto or dtls: remove it"},
+			"16:46: listeners[0].tls: needs transport: tls, auto or dtls: remove it"},
 		{FIRST, FIRST "  - {transport: tcp, address: all, tls: {certificate: a, key: b}}\n",
 			"17:31: listeners[1].address: no port has 'exception'"},
 		{FIRST,
 			FIRST TLS "certificate: a, key: b, alpn: [a, b, c, d, e, f, g, h, i, j, "
 				  "k, l, m, n, o, p, q]}}\n",
-			"17:127: listeners[1].tls.alpn[16]: one too many, at most 16"},
+			"17:127: listeners[1].tls.alpn[16]: one too many: at most 16 are allowed"},
 	};
 
 	CHECK(list);
@@ -112,7 +115,8 @@ static void test_errors(void **state)
 	snprintf(replacement, sizeof(replacement),
 		FIRST TLS "certificate: a, key: b, alpn: [%s]}}\n", name);
 	snprintf(want, sizeof(want),
-		"17:79: listeners[1].tls.alpn[0]: 256 bytes are too long, at most 255 are allowed");
+		"17:79: listeners[1].tls.alpn[0]: has 256 bytes, at most 255 are allowed: "
+		"shorten it");
 	conf_file_mistakes(&(struct conf_file_mistake){FIRST, replacement, want}, 1);
 	name[255] = '\0';
 	snprintf(replacement, sizeof(replacement),
@@ -127,7 +131,8 @@ static void test_missing_certificate_for_all(void **state)
 		{FIRST,
 			FIRST TLS "certificate: a, key: b}}\n"
 				  "  - {transport: dtls, address: 10.0.0.1, port: 5349}\n",
-			"18:17: listeners[2].transport: there is no tls.certificate: name the PEM"},
+			"18:17: listeners[2].transport: tls.certificate is missing: name the "
+			"PEM file"},
 	};
 
 	CHECK(list);

@@ -256,8 +256,13 @@ static void errors_name_the_included_file(void **state)
 		{"nonsense: 1\n", "1:1: nonsense: unknown key"},
 		{"auth: [\n", "2:1: yaml: syntax"},
 		{"- a\n", "1:1: yaml: the file must be a mapping of keys"},
-		{"listening-port=3478\n", "1:1: yaml: keys take a ':'"},
-		{"include: x\n", "1:10: include: an included file includes none"},
+		{"listening-port=3478\n",
+			"1:1: yaml: a ':' and a blank must follow a key, not "
+			"'='. scripts/import-turnserver-conf converts a turnserver.conf "
+			"(doc/coturn.md)"},
+		{"include: x\n",
+			"1:10: include: an included file cannot include files: put all "
+			"of them in one directory"},
 		{"listeners: [{address: 10.9.9.9}]\n", "1:23: listeners[2].address: "},
 	};
 
@@ -292,10 +297,10 @@ static void unreadable_files_are_refused(void **state)
 	assert_null(load_with("''"));
 	assert_non_null(strstr(lines, ":38:10: include: must not be empty"));
 	assert_null(load_with("/dev/null"));
-	assert_non_null(strstr(lines, "/dev/null is no regular file"));
+	assert_non_null(strstr(lines, "/dev/null is not a regular file: name one"));
 	conf_dir_put("d/sub.yaml/x", "");
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "d/sub.yaml is no regular file"));
+	assert_non_null(strstr(lines, "d/sub.yaml is not a regular file: name one"));
 }
 
 static void files_and_bytes_are_limited(void **state)
@@ -312,7 +317,7 @@ static void files_and_bytes_are_limited(void **state)
 	conf_free(c);
 	conf_dir_put("d/more.yaml", "");
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "has 257 files, at most 256 are allowed"));
+	assert_non_null(strstr(lines, "has 257 files: at most 256 are allowed"));
 	clean(state);
 	memset(text, '#', MIB);
 	text[MIB] = '#';
@@ -320,14 +325,16 @@ static void files_and_bytes_are_limited(void **state)
 	conf_free(load());
 	conf_dir_write("d/a.yaml", 0600, text, MIB + 1);
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "d/a.yaml:1:1: file: larger than 1048576 bytes"));
+	assert_non_null(strstr(lines,
+		"d/a.yaml:1:1: file: has more than 1048576 bytes: name a "
+		"configuration file"));
 	for (unsigned int i = 0; i < 17; i++) {
 		snprintf(name, sizeof(name), "d/%02u.yaml", i);
 		conf_dir_write(name, 0600, "#", 1);
 		assert_int_equal(truncate(conf_dir_path(name), MIB), 0); // never read
 	}
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "more than 16777216 bytes in all files"));
+	assert_non_null(strstr(lines, "all files together have more than 16777216 bytes"));
 	free(text);
 }
 
@@ -355,7 +362,7 @@ static void warnings_name_the_included_file(void **state)
 	conf_dir_write("d/b.yaml", 0644, "limits: {per-user: 3}\n", 22);
 	c = load();
 	conf_warnings(c, &r);
-	assert_non_null(strstr(lines, "d/a.yaml:1:18: auth.secrets[1]: shorter than"));
+	assert_non_null(strstr(lines, "d/a.yaml:1:18: auth.secrets[1]: has fewer than"));
 	assert_non_null(strstr(lines, "d/a.yaml:1:18: auth.secrets[1]: everyone on this host"));
 	assert_null(strstr(lines, "d/b.yaml"));
 	conf_free(c);
@@ -431,7 +438,8 @@ static void accounts_alone_by_default(void **state)
 		assert_null(load_with(conf_dir_path("d")));
 		assert_non_null(strstr(lines, "d/a.yaml:1:"));
 		assert_true(strstr(lines, "include-holds: all there") != NULL ||
-			strstr(lines, "stands in the file that includes") != NULL);
+			strstr(lines, "is a key of the including file only: move it there") !=
+				NULL);
 	}
 	holds = "all";
 }

@@ -205,22 +205,26 @@ static void addresses_that_do_not_fit_are_told_at_the_word(void **state)
 
 	assert_refused("[dhcp]", &twice, ": ports[1].addresses[0]: 10.1.0.5 is given twice, first");
 	assert_refused("[dhcp]\n    gateway: [10.8.0.1]", &loose,
-		"9:15: ports[0].gateway[0]: 10.8.0.1 is not on-link");
+		"9:15: ports[0].gateway[0]: 10.8.0.1 is not on-link: write an address in a "
+		"subnet of this port (any address is possible only if all addresses of the "
+		"port's family are /");
 	assert_refused("[dhcp]", &zeroconf,
 		"8:17: ports[0].addresses[0]: the network has given 169.254.3.4, which is a "
 		"link-local");
 	assert_refused("[{address: dhcp, external: 10.7.0.9}]", &itself,
-		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an address of this box");
+		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an own address of this box: "
+		"write the address to which the network translates it");
 }
 
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp]\n",
-			"8:44: ports[0].addresses[2]: 'dhcp' is for an address that the kernel's "
-			"interface of the port gets: add exception: {name: sr0}"},
+			"8:44: ports[0].addresses[2]: 'dhcp' takes the address of the port's "
+			"kernel interface, which is missing: add exception: {name: sr0} to the "
+			"port"},
 		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', slaac, slaac]\n" KERNEL,
-			"8:51: ports[0].addresses[3]: a second 'slaac': a port has one"},
+			"8:51: ports[0].addresses[3]: a port has one 'slaac': remove the second"},
 		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', auto]\n" KERNEL,
 			"8:44: ports[0].addresses[2]: 'auto' is not an address or a range"},
 		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp/24]\n" KERNEL,
@@ -228,11 +232,13 @@ static void mistakes_are_told_at_their_places(void **state)
 		{WAN,
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
 			"{address: dhcp, external: 'fd00::7'}]\n" KERNEL,
-			"8:70: ports[0].addresses[2].external: is IPv6, and the address IPv4"},
+			"8:70: ports[0].addresses[2].external: is IPv6, and 'address' is IPv4: "
+			"give both one family"},
 		{WAN,
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
 			"{address: dhcp, external: 203.0.113.5-203.0.113.6}]\n" KERNEL,
-			"8:70: ports[0].addresses[2].external: has more addresses than 'address'"},
+			"8:70: ports[0].addresses[2].external: has more addresses than "
+			"'address': give both the same number"},
 		{WAN "    mtu: 1500\n",
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', slaac]\n    mtu: 1000\n" KERNEL,
 			"9:10: ports[0].mtu: 1000 is too small"},
@@ -246,20 +252,27 @@ static void placeholders_may_not_be_configured(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"address: 10.0.0.1,", "address: 0.0.0.1,",
-			"16:31: listeners[0].address: no host has 0.0.0.1: write the address that "
-			"is meant"},
+			"16:31: listeners[0].address: no host can have 0.0.0.1: write the right "
+			"address"},
 		{"udp, address: 10.0.0.1,", "tcp, address: 0.1.0.0,",
-			"16:31: listeners[0].address: no host has 0.1.0.0"},
+			"16:31: listeners[0].address: no host can have 0.1.0.0: write the right "
+			"address"},
 		{"address: 'fd00::1',", "address: '::100:0',",
-			"17:31: listeners[1].address: no host has ::1.0.0.0"},
+			"17:31: listeners[1].address: no host can have ::1.0.0.0: write the "
+			"right address"},
 		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, 0.1.0.0, 10.1.0.2",
-			"19:25: relay.addresses[1]: no host has 0.1.0.0"},
+			"19:25: relay.addresses[1]: no host can have 0.1.0.0: write the right "
+			"address"},
 		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, '::ff:fffe-::100:1', 10.1.0.2",
-			"19:25: relay.addresses[1]: no host has ::1.0.0.1"},
+			"19:25: relay.addresses[1]: no host can have ::1.0.0.1: write the right "
+			"address"},
 		{"  ports: 49152-65535\n",
 			"  pools: [{name: x, addresses: [0.1.0.0], peers: [10.8.0.0/16]}]\n",
-			"20:33: relay.pools[0].addresses[0]: no host has 0.1.0.0"},
-		{"[10.0.0.254]", "[0.1.0.0]", "9:15: ports[0].gateway[0]: no host has 0.1.0.0"},
+			"20:33: relay.pools[0].addresses[0]: no host can have 0.1.0.0: write "
+			"the right address"},
+		{"[10.0.0.254]", "[0.1.0.0]",
+			"9:15: ports[0].gateway[0]: no host can have "
+			"0.1.0.0: write the right address"},
 	};
 	char *text = conf_file_edit(WAN, "    addresses: [dhcp]\n" KERNEL);
 	char *listen = conf_text_edit(text, LISTEN, "  - {address: all, port: 3478}\n");
@@ -274,8 +287,8 @@ static void placeholders_may_not_be_configured(void **state)
 		"18:10: relay.ports: listeners take every port of the range on the address that "
 		"the network gives: make it larger");
 	conf_file_refused(named, strlen(named),
-		"15:15: listeners[0].address: 203.0.113.5 is the external address of what the "
-		"network gives: write 'all' here");
+		"15:15: listeners[0].address: 203.0.113.5 is the external address of an address "
+		"that the network gives: write 'all' here");
 	free(named);
 	free(outside);
 	free(relay);

@@ -54,15 +54,23 @@ static void disallowed_characters_are_an_error(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"name: ivan", "name: iv\u00adan",
-			"25:14: auth.users[0].name: U+00AD, character 3, can be in no name"},
+			"25:14: auth.users[0].name: U+00AD, character 3, is forbidden in names, "
+			"passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
 		{"password: hunter2", "password: xy\u200bz",
-			"25:30: auth.users[0].password: U+200B, character 3, can be in no name"},
+			"25:30: auth.users[0].password: U+200B, character 3, is forbidden in "
+			"names, passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
 		{"turn.test", "turn\u200d.test",
 			"23:10: auth.realm: U+200D, character 5, cannot stand there"},
 		{"log: {", "realms: [{name: \"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
-			"37:17: realms[0].name: U+0640, character 2, can be in no name"},
+			"37:17: realms[0].name: U+0640, character 2, is forbidden in names, "
+			"passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
 		{"port: 3478}", "port: 3478, realms: [\"a\u0378\"]}",
-			"16:62: listeners[0].realms[0]: U+0378, character 2, can be in no name"},
+			"16:62: listeners[0].realms[0]: U+0378, character 2, is forbidden in "
+			"names, passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
 	};
 
 	CHECK(list);
@@ -95,7 +103,7 @@ static void lengths_count_the_prepared_form(void **state)
 	strcat(name, "\u0958");
 	text = conf_file_edit("name: ivan", name);
 	assert_null(conf_file_load(text, strlen(text), error));
-	assert_non_null(strstr(error, "auth.users[0].name: 510 bytes once composed are too long"));
+	assert_non_null(strstr(error, "auth.users[0].name: has 510 bytes once composed, at most "));
 	free(text);
 }
 

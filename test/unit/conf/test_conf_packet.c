@@ -28,33 +28,34 @@ static void test_wrong(void **state)
 		{"net_b", "'packet:e0,iface=e1'",
 			"13:13: ports[1].device: a packet port has no option 'iface=e1'"},
 		{TWO_PORTS, PORTS("packet:e0", "packet:e0,queues=1"),
-			"10:13: ports[1].device: port 'wan' has the interface e0 already"},
+			"10:13: ports[1].device: port 'wan' has the interface e0, too: give all"},
 		{TWO_PORTS, PORTS("packet:e0", "packet:e0"),
-			"10:13: ports[1].device: port 'wan' has this device already"},
+			"10:13: ports[1].device: port 'wan' has this device, too: remove one"},
 		{TWO_PORTS, PORTS("net_af_packet0,iface=e0", "packet:e0"),
-			"10:13: ports[1].device: port 'wan' has this device already"},
+			"10:13: ports[1].device: port 'wan' has this device, too: remove one"},
 		{"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
 		 "[10.0.0.254]\n    vlan: 0",
 			"'packet:e0'\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
 			"[10.0.0.254]\n    vlan: 7",
-			"10:11: ports[0].vlan: VLANs of e0 are the kernel's: write the interface "
-			"of this one, like packet:e0.7, and remove the key"},
+			"10:11: ports[0].vlan: the kernel handles the VLANs of e0: write the "
+			"VLAN's interface, like packet:e0.7, and remove the key"},
 		{TWO_PORTS,
 			"'packet:e0'\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n"
 			"    vlans:\n      - {id: 5, addresses: [10.5.0.1/24]}\n"
 			"  - name: lan\n    device: net_b",
-			"10:14: ports[0].vlans[0].id: VLANs of e0 are the kernel's: make this"},
+			"10:14: ports[0].vlans[0].id: the kernel handles the VLANs of e0: make "
+			"this a separate port with device: packet:"},
 		{TWO_PORTS,
 			"'packet:e0'\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n"
 			"    exception: {name: sr0}\n  - name: lan\n    device: net_b",
-			"9:23: ports[0].exception.name: the kernel has e0, and all on it that is "
-			"not ours: remove the exception port"},
+			"9:23: ports[0].exception.name: the kernel has e0, and its packets that "
+			"slipring does not take: remove the exception port"},
 		{TWO_PORTS,
 			"'packet:e0'\n    addresses: [dhcp, slaac, dhcp]\n"
 			"  - name: lan\n    device: net_b",
-			"8:30: ports[0].addresses[2]: a second 'dhcp': a port has one"},
+			"8:30: ports[0].addresses[2]: a port has one 'dhcp': remove the second"},
 		{"device: net_a", "bond: {members: ['packet:e0']}",
-			"7:22: ports[0].bond.members[0]: 'packet:e0' can be no member of a bond"},
+			"7:22: ports[0].bond.members[0]: 'packet:e0' cannot be a member of a bond"},
 	};
 
 	(void)state;
@@ -107,8 +108,8 @@ static void test_streams(void **state)
 	}
 	assert_null(load(listeners[0], "streams: {netns: x}\nlog:", error));
 	assert_non_null(strstr(error,
-		"port 'wan' leaves the kernel this address in the namespace "
-		"of the process: remove streams.netns"));
+		"port 'wan' shares this address with the kernel in the namespace of the "
+		"process: remove streams.netns"));
 }
 
 // Only a peers.allow entry for the address itself needs a port on the loopback interface; a network

@@ -101,14 +101,17 @@ static void a_user_who_can_take_all_ports_is_a_warning(void **state)
 	assert_told(strdup(conf_good), NULL);
 	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16382\n"), NULL);
 	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16383\n"),
-		"30:13: limits.per-user: one user can have all 16383 relay ports");
-	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"), "one user can have all 16383");
+		"30:13: limits.per-user: one user can take all 16383 relay ports");
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"),
+		"one user can take all "
+		"16383 ");
 	assert_told(edit_text(edit_text(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS,
 			    "  per-user: 0\n"),
 		NULL);
 	assert_told(edit_text(conf_file_edit(PORTS, "  mode: shared\n"), ALLOCATIONS,
 			    "  per-user: 100000\n"),
-		"one user can have all 100000 allocations");
+		"one user can take all 100000 allocations from the others: remove it, for a "
+		"quarter of them, or lower it");
 }
 
 int main(void)

@@ -46,18 +46,19 @@ static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		WRONG("{name: lan, addresses: [10.9.0.5], for: [10.5.0.0/16]}",
-			"20:35: relay.pools[0].addresses[0]: 10.9.0.5 is not an address"),
+			"20:35: relay.pools[0].addresses[0]: 10.9.0.5 is not an address of any"),
 		WRONG("{name: lan, addresses: [10.0.0.1], for: [10.5.0.0/16]}",
 			"20:35: relay.pools[0].addresses[0]: 10.0.0.1 is in relay.addresses"),
 		WRONG("{name: lan, addresses: [10.1.0.5-10.1.0.6], for: [10.5.0.0/16]}",
-			"20:34: relay.pools[0].addresses: 2 IPv4 addresses for 1 in "
-			"relay.addresses: give one for each"),
+			"20:34: relay.pools[0].addresses: has 2 IPv4 addresses, and "
+			"relay.addresses has 1: give one for each"),
 		WRONG("{name: lan, addresses: [10.1.0.5], for: ['fd05::/16']}",
 			"20:52: relay.pools[0].for[0]: fd05::/16 is IPv6, and the pool has no"),
 		WRONG(LAN ", {name: dmz, addresses: [10.1.0.5], for: [10.6.0.0/16]}",
-			"20:91: relay.pools[1].addresses[0]: 10.1.0.5 is in a pool already"),
+			"20:91: relay.pools[1].addresses[0]: 10.1.0.5 is in another pool, too"),
 		WRONG(LAN ", {name: dmz, addresses: [10.1.0.6], for: [10.5.0.0/16]}",
-			"20:108: relay.pools[1].for[0]: 10.5.0.0/16 is in pool 'lan' already"),
+			"20:108: relay.pools[1].for[0]: 10.5.0.0/16 is in pool 'lan', too: "
+			"remove one"),
 		WRONG(LAN ", {name: lan, addresses: [10.1.0.6], for: [10.6.0.0/16]}",
 			"20:74: relay.pools[1].name: another pool has the name 'lan'"),
 		WRONG("{name: lan, addresses: [10.1.0.5], for: []}",
@@ -66,7 +67,8 @@ static void mistakes_are_told_at_their_places(void **state)
 			"20:11: relay.pools[0].addresses: missing"),
 		{"  ports: 49152-65535\n",
 			"  mode: shared\n  ports: 49152-49159\n  pools: [" LAN "]\n",
-			"22:11: relay.pools[0]: shared relay ports have no pools"},
+			"22:11: relay.pools[0]: pools do not work with shared relay ports: "
+			"remove them, or mode: shared"},
 	};
 
 	CHECK(list);

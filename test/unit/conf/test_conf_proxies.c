@@ -59,12 +59,15 @@ static void wrong_proxies_are_refused(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"port: 3478}", "port: 3478, proxy: [192.0.2.1]}",
-			"16:60: listeners[0].proxy: is for transport: tcp, tls or auto: over UDP a "
-			"client is whom a datagram comes from. Let the balancer keep the"},
-		{BEFORE, LINE("[]"), "16:49: listeners[0].proxy: names no balancer: write the"},
+			"16:60: listeners[0].proxy: needs transport: tcp, tls or auto: remove "
+			"it, and let the balancer keep the addresses of UDP clients"},
+		{BEFORE, LINE("[]"),
+			"16:49: listeners[0].proxy: is empty: write the addresses "
+			"of the balancers"},
 		{BEFORE, LINE("[lb.example]"), "16:50: listeners[0].proxy[0]: 'lb.example' is not"},
 		{BEFORE, LINE("[10.0.0.1-10.255.255.254, 11.0.0.1-11.255.255.254]"),
-			"16:49: listeners[0].proxy: comes to 92 prefixes, at most 64"},
+			"16:49: listeners[0].proxy: takes 92 prefixes, at most 64 are possible: "
+			"write larger ones"},
 	};
 
 	CHECK(list);
@@ -94,7 +97,10 @@ static void trusting_all_addresses_is_a_warning(void **state)
 		assert_non_null(c);
 		conf_warnings(c, &r);
 		if (i < 2)
-			assert_non_null(strstr(heard, "listeners[0].proxy[1]: is everybody"));
+			assert_non_null(strstr(heard,
+				"listeners[0].proxy[1]: lets every host "
+				"claim any client address, so limits by source do not work: "
+				"write the addresses of the balancers"));
 		else
 			assert_string_equal(heard, "");
 		conf_free(c);

@@ -90,14 +90,17 @@ static void mistakes_are_told_at_their_places(void **state)
 		{RELAY,
 			"  addresses: all-ipv6\n"
 			"  pools: [{name: l, addresses: ['fd00::1'], for: ['fd05::/16']}]\n",
-			"19:14: relay.addresses: no port has an address for this that"},
+			"19:14: relay.addresses: all addresses of the ports are in pools: add "
+			"one to ports[].addresses"},
 		{RELAY PORTS, "  addresses: all\n  mode: shared\n  ports: 40000-41000\n",
-			"21:10: relay.ports: 11 addresses with 1001 ports each are too many"},
+			"21:10: relay.ports: 11 addresses with 1001 ports each are too many for "
+			"shared mode: use at most "},
 		// the position of an address is that of the word
 		{RELAY,
 			"  addresses: all\n"
 			"  pools: [{name: lan, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n",
-			"20:34: relay.pools[0].addresses: 1 IPv4 addresses for 9 in relay"},
+			"20:34: relay.pools[0].addresses: has 1 IPv4 addresses, and "
+			"relay.addresses has 9: give one for each"},
 	};
 
 	CHECK(list);

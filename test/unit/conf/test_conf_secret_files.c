@@ -108,11 +108,21 @@ static void one_line_feed_at_the_end_is_removed(void **state)
 	c = load_good("bad", "s1", "n1");
 	assert_string_equal(c->turn.users[0].password, " Kestrel 7 ");
 	conf_free(c);
-	refused("Kestrel\n\n", 9, "byte 8 of the file is a control character");
-	refused("Kestrel\r\n", 9, "byte 8 of the file is a control character");
-	refused("\nKestrel", 8, "byte 1 of the file is a control character");
-	refused("Kest\0rel", 8, "byte 5 of the file is a control character");
-	refused("Kestrel\x7f", 8, "byte 8 of the file is a control character");
+	refused("Kestrel\n\n", 9,
+		"byte 8 of the file is a control character (line feed, "
+		"carriage return, NUL...): write one line, which may end in a line feed");
+	refused("Kestrel\r\n", 9,
+		"byte 8 of the file is a control character (line feed, "
+		"carriage return, NUL...): write one line, which may end in a line feed");
+	refused("\nKestrel", 8,
+		"byte 1 of the file is a control character (line feed, carriage "
+		"return, NUL...): write one line, which may end in a line feed");
+	refused("Kest\0rel", 8,
+		"byte 5 of the file is a control character (line feed, carriage "
+		"return, NUL...): write one line, which may end in a line feed");
+	refused("Kestrel\x7f", 8,
+		"byte 8 of the file is a control character (line feed, "
+		"carriage return, NUL...): write one line, which may end in a line feed");
 	refused("\n", 1, "the file is empty");
 	refused("", 0, "the file is empty");
 }
@@ -144,9 +154,9 @@ static void only_regular_files_are_accepted(void **state)
 		{"gone", "cannot be opened: No such file or directory (looked for beside"},
 		{"/nonexistent/Kestrel", "cannot be opened: No such file or directory\n"},
 		{".", "is a directory: name a file"},
-		{"fifo", "is no regular file: name a file"},
+		{"fifo", "is not a regular file: name a file"},
 		{"loop", "cannot be opened: Too many levels of symbolic links"},
-		{"/dev/null", "is no regular file"},
+		{"/dev/null", "is not a regular file"},
 		{"''", "must not be empty"},
 		{"", "has no value"},
 		{"[p1]", "must be the name of a file: remove the brackets"},
@@ -180,7 +190,9 @@ static void both_kinds_at_once_are_refused(void **state)
 	assert_non_null(strstr(lines, "auth.nonce.secret: is given here and in a file"));
 	assert_null(
 		load("p1", "s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1, s1", "n1"));
-	assert_non_null(strstr(lines, "auth.secret-files[15]: one too many, at most 16"));
+	assert_non_null(strstr(lines,
+		"auth.secret-files[15]: one too many: at most 16 are "
+		"allowed"));
 }
 
 static void a_relative_name_is_a_credential_where_there_are_any(void **state)
@@ -238,10 +250,12 @@ static void doubtful_files_and_secrets_are_warnings(void **state)
 		"main.yaml:6:39: auth.users[0].password-file: everyone on this host can read"));
 	assert_non_null(
 		strstr(lines, "main.yaml:8:18: auth.secret-files[0]: everyone on this host"));
-	assert_non_null(
-		strstr(lines, "main.yaml:8:23: auth.secret-files[1]: is the one of the exam"));
-	assert_non_null(
-		strstr(lines, "main.yaml:9:24: auth.nonce.secret-file: is the one of the ex"));
+	assert_non_null(strstr(lines,
+		"main.yaml:8:23: auth.secret-files[1]: is the published secret of "
+		"the examples: write your own (openssl rand -hex 24)"));
+	assert_non_null(strstr(lines,
+		"main.yaml:9:24: auth.nonce.secret-file: is the published secret "
+		"of the examples: write your own (openssl rand -hex 24)"));
 	conf_free(c);
 }
 

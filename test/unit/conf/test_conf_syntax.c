@@ -22,7 +22,7 @@ static void test_syntax(void **state)
 		{{"[hunter3]", "[${hunter3}]", "27:14: yaml: syntax: "},
 			": variables are not filled in here: write the value itself"},
 		{{"realm: turn.test", "realm: {{ realm }}", "23:11: yaml: a key must be a plain "},
-			"a template has to be filled in first)"},
+			"(fill in the {{...}} of a template first)"},
 		{{"log: {", "log: {[to]: 5, ", "37:7: yaml: a key must be a plain word, not a "},
 			": remove the brackets"},
 		{{"'fd00:1::/32'", "::1", "35:10: yaml: syntax: "},
@@ -128,8 +128,8 @@ static void test_turnserver(void **state)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		conf_file_refused(list[i], strlen(list[i]),
-			"3:1: yaml: keys take a ':' and a blank behind them, not '='; is this a "
-			"turnserver.conf? scripts/import-turnserver-conf takes it over "
+			"3:1: yaml: a ':' and a blank must follow a key, not '='. "
+			"scripts/import-turnserver-conf converts a turnserver.conf "
 			"(doc/coturn.md)");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char error[CONF_ERROR_LEN];
@@ -215,11 +215,18 @@ static void test_all_errors(void **state)
 		"13:5: ports[1].divice: unknown key, did you mean 'device'?",
 		"38:1: logs: unknown key, did you mean 'log'?"};
 	// checks of several keys run once each key is valid for itself
-	static const char *const checked[] = {"2:11: eal.lcores: names 3 lcores, 4 are needed",
-		"9:15: ports[0].gateway[0]: 10.1.0.254 is not on-link",
-		"13:13: ports[1].device: 'eth1' is no device of DPDK",
-		"16:31: listeners[0].address: 10.0.0.7 is not an address of any port",
-		"17:31: listeners[1].address: 10.0.0.7 is not an address of any port",
+	static const char *const checked[] = {"2:11: eal.lcores: names 3 lcores, 4 are needed: "
+					      "name one for management and one for each of ",
+		"9:15: ports[0].gateway[0]: 10.1.0.254 is not on-link: write an address in a "
+		"subnet of this port (any address is possible only if all addresses of the "
+		"port's family are /",
+		"13:13: ports[1].device: 'eth1' is not a device",
+		"16:31: listeners[0].address: 10.0.0.7 is not an address of any port: add it to "
+		"ports[].addresses, or, if the network translates to it, as 'external' of the "
+		"port's own address",
+		"17:31: listeners[1].address: 10.0.0.7 is not an address of any port: add it to "
+		"ports[].addresses, or, if the network translates to it, as 'external' of the "
+		"port's own address",
 		"26:7: auth.users[1]: this user has neither password nor key"};
 	char text[2 * sizeof(conf_good)], *piece;
 

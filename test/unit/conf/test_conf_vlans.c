@@ -124,7 +124,8 @@ static void mistakes_are_told_at_their_places(void **state)
 		VLANS("{id: 4095, addresses: [10.2.0.1/24]}",
 			"18: ports[0].vlans[0].id: 4095 is out of range"),
 		VLANS("{" OK "}, {id: 100, addresses: [10.3.0.1/24]}",
-			"55: ports[0].vlans[1].id: vlans[0] has this id already"),
+			"55: ports[0].vlans[1].id: vlans[0] has this id, too: put all addresses "
+			"into one entry"),
 		VLANS("{" OK "}, {id: 101, addresses: [10.2.0.1/24]}",
 			"72: ports[0].vlans[1].addresses[0]: 10.2.0.1 is given twice, first at "
 			"line 10"),
@@ -132,13 +133,19 @@ static void mistakes_are_told_at_their_places(void **state)
 			"35: ports[0].vlans[0].addresses[0]: 10.0.0.1 is given twice, first at "
 			"line 8"),
 		VLANS("{" OK ", gateway: [10.0.0.254]}",
-			"59: ports[0].vlans[0].gateway[0]: 10.0.0.254 is not on-link"),
+			"59: ports[0].vlans[0].gateway[0]: 10.0.0.254 is not on-link: write an "
+			"address in a subnet of this port (any address is possible only if all "
+			"addresses of the port's family are /"),
 		VLANS("{" OK ", gateway: [10.2.0.1]}",
-			"59: ports[0].vlans[0].gateway[0]: 10.2.0.1 is an address of this box"),
+			"59: ports[0].vlans[0].gateway[0]: 10.2.0.1 is an address of this box: "
+			"write the router's address"),
 		VLANS("{" OK ", routes: [{to: 10.9.0.0/16, via: 10.3.0.1}]}",
-			"81: ports[0].vlans[0].routes[0].via: 10.3.0.1 is not on-link"),
+			"81: ports[0].vlans[0].routes[0].via: 10.3.0.1 is not on-link: write an "
+			"address in a subnet of this port (any address is possible only if all "
+			"addresses of the port's family are /"),
 		VLANS("{" OK ", mtu: 1501}",
-			"54: ports[0].vlans[0].mtu: 1501 is above the 1500 of the port"),
+			"54: ports[0].vlans[0].mtu: 1501 is above the port's mtu 1500: raise "
+			"that, or lower this"),
 		VLANS("{id: 9, addresses: ['fd09::1/64'], mtu: 1279}",
 			"53: ports[0].vlans[0].mtu: 1279 is too small"),
 		VLANS("{" OK ", name: lan}",
@@ -150,14 +157,15 @@ static void mistakes_are_told_at_their_places(void **state)
 			"60: ports[0].vlans[0].exception.name: missing"),
 		VLANS("{" OK ", exception: {name: sr0}}, {id: 101, addresses: [10.3.0.1/24], "
 		      "exception: {name: sr0}}",
-			"128: ports[0].vlans[1].exception.name: port 'wan.100' has an exception "
-			"port of this name"),
+			"128: ports[0].vlans[1].exception.name: the exception port of port "
+			"'wan.100' has this name: choose another"),
 		VLANS("{" OK ", uso: on}", "49: ports[0].vlans[0].uso: unknown key, "),
 		VLANS("{" OK ", device: net_x}", "49: ports[0].vlans[0].device: "),
 		VLANS("100", "13: ports[0].vlans[0]: must be a mapping"),
 		{AT, "    vlans: {" OK "}\n", "10:12: ports[0].vlans: must be a list"},
 		{AT, "    vlan: 5\n    vlans: [{" OK "}]\n",
-			"10:11: ports[0].vlan: the port has 'vlans': move the id"},
+			"10:11: ports[0].vlan: the port has 'vlans', so these addresses are "
+			"untagged: move the id and the addresses to an entry there"},
 		// without untagged addresses
 		{LAN, "", "12:5: ports[1].addresses: missing, give it"},
 		{LAN, "    vlans: []\n", "12:5: ports[1].addresses: missing, give it"},
@@ -173,7 +181,9 @@ static void mistakes_are_told_at_their_places(void **state)
 			"    vlans: [{id: 3, addresses: ['fd03::1/64']}]\n",
 			"15:10: ports[1].mtu: 600 is too small"},
 		{LAN, LAN "    gateway: [10.9.0.1]\n    vlans: [{" OK "}]\n",
-			"15:15: ports[1].gateway[0]: 10.9.0.1 is not on-link"},
+			"15:15: ports[1].gateway[0]: 10.9.0.1 is not on-link: write an address "
+			"in a subnet of this port (any address is possible only if all "
+			"addresses of the port's family are /"},
 	};
 
 	CHECK(list);
@@ -194,7 +204,8 @@ static void ports_are_limited(void **state)
 	strcat(list, "      - {id: 15, addresses: [10.20.15.1/24]}\n");
 	text = conf_file_edit(AT, list);
 	conf_file_refused(text, strlen(text),
-		"11:7: ports[0].vlans: there are 17 ports and VLANs up to here: at most 16");
+		"11:7: ports[0].vlans: the file has 17 ports and VLANs up to here: at most 16 "
+		"are possible, remove some");
 	free(text);
 }
 

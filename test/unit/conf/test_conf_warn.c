@@ -149,7 +149,7 @@ static void test_none_without_reason(void **state)
 
 static void hear_workers(void *ctx, enum conf_weight weight, const char *line)
 {
-	*(bool *)ctx |= strstr(line, ":4:18: workers.count: 64 workers on ") != NULL;
+	*(bool *)ctx |= strstr(line, ":4:18: workers.count: 64 workers share ") != NULL;
 }
 
 static void test_workers(void **state)
@@ -167,8 +167,8 @@ static void test_workers(void **state)
 static void hear_lcores(void *ctx, enum conf_weight weight, const char *line)
 {
 	*(bool *)ctx |= strstr(line,
-				":2:11: eal.lcores: names 4 lcores, and 3 are used, by "
-				"management and 2 workers: the last ones are idle") != NULL;
+				":2:11: eal.lcores: names 4 lcores, and management and 2 "
+				"workers use 3: name fewer, or set workers.count to ") != NULL;
 }
 
 // An unused lcore.
@@ -210,12 +210,15 @@ static void test_taken(void **state)
 {
 	static const struct dubious list[] = {
 		{"vlan: 0", "exception: {name: sr0, allow: [udp/161, udp/3478]}",
-			"10:45: ports[0].exception.allow[1]: udp/3478 is a listener's or a relay "
-			"port on every address of port 'wan', and never comes to the kernel: rem"},
+			"10:45: ports[0].exception.allow[1]: udp/3478 never comes to the "
+			"kernel, because every address of port 'wan' has a listener or a relay "
+			"port there: remove it"},
 		{"vlan: 0", "exception: {name: sr0, allow: [udp/49152]}",
-			"10:36: ports[0].exception.allow[0]: udp/49152 is a listener's or a rel"},
+			"10:36: ports[0].exception.allow[0]: udp/49152 never comes to the "
+			"kernel, because every address of port '"},
 		{"vlan: 0", "exception: {name: sr0, allow: [udp/65535]}",
-			"10:36: ports[0].exception.allow[0]: udp/65535 is a listener's or a rel"},
+			"10:36: ports[0].exception.allow[0]: udp/65535 never comes to the "
+			"kernel, because every address of port '"},
 	};
 
 	CHECK(list);
@@ -228,18 +231,20 @@ static void test_taken(void **state)
 static void test_auth(void **state)
 {
 	static const struct dubious list[] = {
-		{"realm: turn.test", "realm: 12345678901234567", "22:10: auth.realm: 17 bytes: up"},
+		{"realm: turn.test", "realm: 12345678901234567", "22:10: auth.realm: has 17 bytes"},
 		{"secret: hunter4hunter4hunter4", "secret: hunter4",
-			"26:19: auth.nonce.secret: shorter than 16"},
+			"26:19: auth.nonce.secret: has fewer than 16 characters and may be "
+			"guessed: make it longer"},
 		{"hunter3hunter3hunter3", "0123456789abcde",
-			"25:13: auth.secrets[0]: shorter than 16 characters: it may be guessed"},
+			"25:13: auth.secrets[0]: has fewer than 16 characters and may be "
+			"guessed: make it longer"},
 		{"state:", "limits: {lifetime: {permission: 60}}\nstate:",
 			"30:33: limits.lifetime.permission: clients know the 300 s of RFC 8656"},
 		{"state:", "limits: {lifetime: {channel: 60}}\nstate:",
 			"30:30: limits.lifetime.channel: clients know the 600 s of RFC 8656"},
 		{"state:", "limits: {rates: {realm-from-peers: 1G}}\nstate:",
-			"30:36: limits.rates.realm-from-peers: one user alone can use it up "
-			"for all others"},
+			"30:36: limits.rates.realm-from-peers: one user can use it up for all "
+			"others: limit users, too"},
 	};
 
 	CHECK(list);
@@ -254,26 +259,41 @@ static void test_placeholders(void **state)
 {
 	static const struct dubious list[] = {
 		{"hunter4hunter4hunter4]", "change me]",
-			"25:36: auth.secrets[1]: is the one of the examples"},
+			"25:36: auth.secrets[1]: is the published secret of the examples: write "
+			"your own (openssl rand -hex 24)"},
 		{"hunter3hunter3hunter3", "'Change me: now'",
-			"25:13: auth.secrets[0]: is the one of the exampl"},
+			"25:13: auth.secrets[0]: is the published secret of the examples: write "
+			"your own (openssl rand -hex 24)"},
 		{"hunter3hunter3hunter3", "changeme",
-			"25:13: auth.secrets[0]: is the one of the examples"},
+			"25:13: auth.secrets[0]: is the published secret of the examples: write "
+			"your own (openssl rand -hex 24)"},
 		{"hunter3hunter3hunter3", "'${TURN_SECRET}'",
-			"25:13: auth.secrets[0]: is taken as it is, varia"},
+			"25:13: auth.secrets[0]: looks like a variable, which slipring does not "
+			"fill in: write the value itself"},
 		{"hunter3hunter3hunter3", "'{{ secret }}'",
-			"25:13: auth.secrets[0]: is taken as it is, variabl"},
+			"25:13: auth.secrets[0]: looks like a variable, which slipring does not "
+			"fill in: write the value itself"},
 		{"hunter3hunter3hunter3", "$(cat secret)",
-			"25:13: auth.secrets[0]: is taken as it is, variable"},
+			"25:13: auth.secrets[0]: looks like a variable, which slipring does not "
+			"fill in: write the value itself"},
 		{"hunter3hunter3hunter3", "\xe2\x80\x9chunter3\xe2\x80\x9d",
-			"25:13: auth.secrets[0]: holds curly quotes, which are part of it: use"},
+			"25:13: auth.secrets[0]: has curly quotes, which become part of the "
+			"value: use \" or '"},
 		{"hunter3hunter3hunter3", "\xe2\x80\x98hunter3\xe2\x80\x99",
-			"25:13: auth.secrets[0]: holds curly quotes"},
-		{"hunter2", "change-me", "24:30: auth.users[0].password: is the one of the exam"},
-		{"hunter2", "'${PW}'", "24:30: auth.users[0].password: is taken as it is"},
-		{"realm: turn.test", "realm: '${REALM}'", "22:10: auth.realm: is taken as it is"},
+			"25:13: auth.secrets[0]: has curly quotes, which become part of the "
+			"value: use \" or '"},
+		{"hunter2", "change-me",
+			"24:30: auth.users[0].password: is the published "
+			"secret of the examples: write your own (openssl rand -hex 24)"},
+		{"hunter2", "'${PW}'",
+			"24:30: auth.users[0].password: looks like a variable, "
+			"which slipring does not fill in: write the value itself"},
+		{"realm: turn.test", "realm: '${REALM}'",
+			"22:10: auth.realm: looks like a "
+			"variable, which slipring does not fill in: write the value itself"},
 		{"secret: hunter4hunter4hunter4", "secret: 'change me, change me'",
-			"26:19: auth.nonce.secret: is the one of the examples"},
+			"26:19: auth.nonce.secret: is the published secret of the examples: "
+			"write your own (openssl rand -hex 24)"},
 	};
 
 	CHECK(list);
@@ -283,12 +303,21 @@ static void test_gateways(void **state)
 {
 	static const struct dubious list[] = {
 		{"    gateway: [203.0.113.254]\n", "",
-			"13:17: ports[1].addresses[0]: port 'lan' has no IPv4 gateway: clients and "
-			"peers beyond its own subnets are not reached, name the router in "
-			"ports[1].gateway"},
-		{"[203.0.113.254]", "[]", "13:17: ports[1].addresses[0]: port 'lan' has no IPv4"},
-		{", 'fe80::1'", "", "9:15: ports[0].gateway[0]: port 'wan' has no IPv6 gateway"},
-		{"198.51.100.254, ", "", "9:15: ports[0].gateway[0]: port 'wan' has no IPv4 gate"},
+			"13:17: ports[1].addresses[0]: port 'lan' has no IPv4 gateway, so it "
+			"reaches no clients and peers beyond its own subnets: name the router "
+			"in ports[1].gateway, or for some networks in "},
+		{"[203.0.113.254]", "[]",
+			"13:17: ports[1].addresses[0]: port 'lan' has no IPv4 "
+			"gateway, so it reaches no clients and peers beyond its own subnets: "
+			"name the router in "},
+		{", 'fe80::1'", "",
+			"9:15: ports[0].gateway[0]: port 'wan' has no IPv6 gateway, "
+			"so it reaches no clients and peers beyond its own subnets: name the "
+			"router in "},
+		{"198.51.100.254, ", "",
+			"9:15: ports[0].gateway[0]: port 'wan' has no IPv4 "
+			"gateway, so it reaches no clients and peers beyond its own subnets: "
+			"name the router in "},
 	};
 
 	CHECK(list);
@@ -329,8 +358,9 @@ static void test_private_relay(void **state)
 			   "  addresses: [",
 			replacement);
 		if (list[i].text != NULL)
-			snprintf(want, sizeof(want), "19:15: relay.addresses[0]: %s is %s, and ", a,
-				list[i].text);
+			snprintf(want, sizeof(want),
+				"19:15: relay.addresses[0]: clients are told %s, which is %s, and ",
+				a, list[i].text);
 		if (h.nb != (list[i].text != NULL) || strncmp(h.text, want, strlen(want)) != 0)
 			fail_msg("%s: wanted: %s\n   got: %s", a, want, h.text);
 	}
@@ -347,7 +377,8 @@ static void test_private_range(void **state)
 	const struct heard h = warned_all(edits, 3);
 
 	assert_int_equal(h.nb, 1);
-	assert_non_null(strstr(h.text, "19:44: relay.addresses[2]: 10.2.0.2 is a private address"));
+	assert_non_null(strstr(h.text,
+		"19:44: relay.addresses[2]: clients are told 10.2.0.2, which is a private"));
 }
 
 static void test_peers(void **state)
@@ -360,37 +391,38 @@ static void test_peers(void **state)
 		{"'fd00:1::/32'", "'::ffff:0.0.0.0-::ffff:255.255.255.255'",
 			"29:10: peers.deny[0]: denies all IPv4 peers"},
 		{"10.0.0.0/24", "'2a00:64::/96']\n  nat64: ['2a00:64::/96'] # ",
-			"28:11: peers.allow[0]: 2a00:64::/96 never matches: peers are judged by "
-			"the IPv4 address embedded in it, write that"},
+			"28:11: peers.allow[0]: 2a00:64::/96 never matches, because the IPv4 "
+			"address embedded in it is judged: write that"},
 		{"10.0.0.0/24", "'2a00:64::a00:1', 10.0.0.0/24]\n  nat64: ['2a00:64::/96'] # ",
-			"28:11: peers.allow[0]: 2a00:64::a00:1/128 never matches"},
+			"28:11: peers.allow[0]: 2a00:64::a00:1/128 never matches, because the "
+			"IPv4 address embedded in it is judged: write that"},
 		// allowed anyway
 		{"10.0.0.0/24", "0.0.0.0/0",
-			"28:11: peers.allow[0]: opens nothing: private networks are denied by "
-			"longer prefixes; name them, like 10.0.0.0/8"},
+			"28:11: peers.allow[0]: opens nothing, because longer prefixes deny "
+			"private networks: name those, like 10.0.0.0/8"},
 		{"10.0.0.0/24", "'::/0'",
-			"28:11: peers.allow[0]: opens nothing: private networks are denied by "
-			"longer prefixes; name them, like fd00::/8"},
+			"28:11: peers.allow[0]: opens nothing, because longer prefixes deny "
+			"private networks: name those, like fd00::/8"},
 		// denied as well
 		{"'fd00:1::/32'", "10.0.0.0/24", "28:11: peers.allow[0]: is in peers.deny too, w"},
 		{"'fd00:1::/32'", "10.1.0.1-10.1.0.6", "28:24: peers.allow[1]: is in peers.deny "},
 		// refused whatever is allowed
 		{"10.0.0.0/24", "198.51.100.1",
-			"28:11: peers.allow[0]: never applies: this box itself is no peers, "
-			"whatever is allowed (programs of this machine are where the port is a "
-			"packet: port, relay ports by peers.hairpin): remove it"},
-		{"10.0.0.0/24", "127.0.0.0/8", "28:11: peers.allow[0]: never applies: loopback a"},
-		{"10.0.0.0/24", "127.0.0.1", "28:11: peers.allow[0]: never applies: loopback add"},
-		{"10.0.0.0/24", "'::1'", "28:11: peers.allow[0]: never applies: loopback address"},
-		{"10.0.0.0/24", "0.0.0.0/8", "28:11: peers.allow[0]: never applies: unspecified "},
-		{"10.0.0.0/24", "169.254.169.254", "28:11: peers.allow[0]: never applies: link-l"},
-		{"10.0.0.0/24", "'fe80::/10'", "28:11: peers.allow[0]: never applies: link-local"},
-		{"10.0.0.0/24", "224.0.0.0/4", "28:11: peers.allow[0]: never applies: multicast "},
-		{"10.0.0.0/24", "'ff02::/16'", "28:11: peers.allow[0]: never applies: multicast "},
-		{"10.0.0.0/24", "255.255.255.255", "28:11: peers.allow[0]: never applies: reserv"},
-		{"10.0.0.0/24", "'2002::/16'", "28:11: peers.allow[0]: never applies: addresses "},
+			"28:11: peers.allow[0]: has no effect: own addresses of this box are "
+			"never peers (programs of this machine are where the "
+			"port is a packet: port, relay ports by peers.hairpin): remove it"},
+		{"10.0.0.0/24", "127.0.0.0/8", "28:11: peers.allow[0]: has no effect: loopback a"},
+		{"10.0.0.0/24", "127.0.0.1", "28:11: peers.allow[0]: has no effect: loopback add"},
+		{"10.0.0.0/24", "'::1'", "28:11: peers.allow[0]: has no effect: loopback address"},
+		{"10.0.0.0/24", "0.0.0.0/8", "28:11: peers.allow[0]: has no effect: unspecified "},
+		{"10.0.0.0/24", "169.254.169.254", "28:11: peers.allow[0]: has no effect: link-l"},
+		{"10.0.0.0/24", "'fe80::/10'", "28:11: peers.allow[0]: has no effect: link-local"},
+		{"10.0.0.0/24", "224.0.0.0/4", "28:11: peers.allow[0]: has no effect: multicast "},
+		{"10.0.0.0/24", "'ff02::/16'", "28:11: peers.allow[0]: has no effect: multicast "},
+		{"10.0.0.0/24", "255.255.255.255", "28:11: peers.allow[0]: has no effect: reserv"},
+		{"10.0.0.0/24", "'2002::/16'", "28:11: peers.allow[0]: has no effect: addresses "},
 		// an address of the box that is no relay address
-		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: never applies: this box i"},
+		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: has no effect: own addr"},
 	};
 
 	CHECK(list);
@@ -425,14 +457,18 @@ static void a_pools_peers_are_allowed_and_reached(void **state)
 	struct heard h = warned_all(denied, 1);
 
 	assert_int_equal(h.nb, 1);
-	assert_non_null(strstr(h.text, "20:55: relay.pools[0].for[0]: no peer in here is allowed"));
+	assert_non_null(
+		strstr(h.text, "20:55: relay.pools[0].for[0]: peers.allow allows no peer of it"));
 	h = warned_all(allowed, 1);
 	assert_int_equal(h.nb, 0);
 	// wan has a gateway, but not for the address that these peers see
 	h = warned_all(lost, 2);
 	assert_int_equal(h.nb, 3);
 	assert_non_null(strstr(h.text, "relay.pools[0].for[0]: no route leads to these peers"));
-	assert_non_null(strstr(h.text, "peers.allow[0]: is reached from no relay address"));
+	assert_non_null(strstr(h.text,
+		"peers.allow[0]: no relay address reaches these peers: "
+		"no port has them in a subnet or behind a route, and no port with the address "
+		"that they see has an IPv"));
 }
 
 static void test_unreached(void **state)
@@ -463,13 +499,16 @@ static void test_unreached(void **state)
 	// lan's subnet is reachable; no other IPv4 address is
 	assert_int_equal(h.nb, 3); // two of them about gateways
 	assert_non_null(strstr(h.text,
-		"28:27: peers.allow[1]: is reached from no relay address: no port has these peers "
-		"in a subnet or behind a route, and none with the address that they see has an "
-		"IPv4 gateway\n"));
+		"28:27: peers.allow[1]: no relay address reaches these peers: no port has them "
+		"in a subnet or behind a route, and no port with the address that they see has "
+		"an IPv4 gateway. Add a route or a gateway\n"));
 	// lan has a gateway, but its addresses are no relay addresses
 	h = warned_all(behind, 4);
 	assert_int_equal(h.nb, 2);
-	assert_non_null(strstr(h.text, "28:25: peers.allow[1]: is reached from no relay add"));
+	assert_non_null(strstr(h.text,
+		"28:25: peers.allow[1]: no relay address reaches these "
+		"peers: no port has them in a subnet or behind a route, and no port with the "
+		"address that they see has an IPv"));
 	// a route serves all addresses
 	h = warned_all(routed, 5);
 	assert_int_equal(h.nb, 1);
@@ -497,8 +536,8 @@ static void test_log(void **state)
 
 	assert_int_equal(h.nb, 1);
 	assert_string_equal(h.text,
-		"27:28: log.format: the journal gets fields and no text to parse: leave the key "
-		"out, or write to: stderr\n");
+		"27:28: log.format: the journal takes fields instead: remove this key, or write "
+		"to: stderr\n");
 	h = warned_all(edits[1], 1);
 	assert_int_equal(h.nb, 0);
 	h = warned_all(edits[2], 1);

@@ -48,8 +48,8 @@ static void assert_told(const char *got, const char *entry, const char *file)
 	char want[1024], path[512];
 
 	snprintf(path, sizeof(path), "%s", conf_dir_path(entry));
-	snprintf(want, sizeof(want), "others may write %s, and so change %s: chmod go-w\n", path,
-		conf_dir_path(file));
+	snprintf(want, sizeof(want), "other users may write %s, and so change %s: chmod go-w\n",
+		path, conf_dir_path(file));
 	if (strstr(got, want) == NULL || strchr(got, '\n')[1] != '\0')
 		fail_msg("wanted: %s   got: %s", want, got);
 }

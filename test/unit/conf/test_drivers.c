@@ -333,15 +333,10 @@ static void test_show(void **state)
 		dir, dir, dir);
 	assert_shown(d, &c, "ice", want);
 	snprintf(want, sizeof(want),
-		"# net_foo: no profile: its ports run on what they report. Profiles in %s:\n"
-		"# net_ice net_ice_dcf\n"
-		"drivers: [net_foo] # no profile\n"
-		"steering: auto # default\n"
-		"rx-ring: 1024 # default\n"
-		"tx-ring: 1024 # default\n"
-		"devargs: \"\" # default\n"
-		"interrupts: false # default\n"
-		"tested: \"no profile\" # no profile\n",
+		"# net_foo: no profile, so its ports use what the driver reports. Profiles in "
+		"%s:\n# net_ice net_ice_dcf\ndrivers: [net_foo] # no profile\nsteering: auto # "
+		"default\nrx-ring: 1024 # default\ntx-ring: 1024 # default\ndevargs: \"\" # "
+		"default\ninterrupts: false # default\ntested: \"no profile\" # no profile\n",
 		dir);
 	assert_shown(d, NULL, "net_foo", want);
 	conf_drivers_free(d);

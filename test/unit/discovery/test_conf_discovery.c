@@ -52,19 +52,21 @@ static void mistakes(void **state)
 		const char *listeners, *section, *want;
 	} t[] = {
 		{ALL4, "addresses: [10.0.0.1]",
-			"nat-discovery.addresses[0]: 1 of IPv4: the usage takes two addresses of a "
+			"nat-discovery.addresses[0]: 1 of IPv4: name two addresses of each "
 			"family"},
 		{ALL4, "addresses: [10.0.0.1, 'fd00::1']", "nat-discovery.addresses[0]: 1 of IPv4"},
 		{ALL4, "addresses: [10.0.0.1, 10.0.0.1]",
-			"nat-discovery.addresses[1]: 10.0.0.1 is there already: name two"},
+			"nat-discovery.addresses[1]: 10.0.0.1 is given twice: name two addresses"},
 		{ALL4, "addresses: [10.0.0.1, 10.1.0.2]",
-			"nat-discovery.addresses[1]: 10.1.0.2 has no listener of UDP on port 3478: "
+			"nat-discovery.addresses[1]: 10.1.0.2 has no UDP listener on port 3478: "
 			"add it to listeners"},
 		{UDP("10.0.0.1", "3478") UDP("10.1.0.1", "3478") UDP("10.1.0.1", "3479"),
 			"addresses: [10.0.0.1, 10.1.0.1]",
-			"nat-discovery.addresses[0]: 10.0.0.1 has no listener of UDP on port 3479"},
+			"nat-discovery.addresses[0]: 10.0.0.1 has no UDP listener on port 3479: "
+			"add it to listeners"},
 		{ALL4, "addresses: [10.0.0.1, 10.1.0.1], other-port: 3478",
-			"nat-discovery.other-port: 3478 is nat-discovery.port, too"},
+			"nat-discovery.other-port: 3478 is nat-discovery.port, too: choose "
+			"another port"},
 		{ALL4, "addresses: [10.0.0.1, 10.1.0.1], port: 0",
 			"nat-discovery.port: 0 is out of range"},
 		{ALL4, "addresses: [turn.example.org]", "nat-discovery.addresses"},

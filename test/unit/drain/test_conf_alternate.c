@@ -62,14 +62,15 @@ static void mistakes_are_told_at_their_places(void **state)
 			"38:36: alternate.servers[1].address: 10.0.0.1 is an address of this "
 			"server"),
 		WRONG("servers: [203.0.113.9, 203.0.113.9]",
-			"38:36: alternate.servers[1].address: 203.0.113.9 is there already"),
+			"38:36: alternate.servers[1].address: 203.0.113.9 is given twice: "
+			"remove one"),
 		WRONG("servers: [{address: 203.0.113.9, tls-port: 0}]",
 			"38:56: alternate.servers[0].tls-port: 0 is out of range"),
 		WRONG("servers: [{address: 203.0.113.9, name: turn_2.example.org}]",
 			"38:52: alternate.servers[0].name: must be the DNS name"),
 		WRONG("allocations: 5",
-			"38:26: alternate.allocations: there are no servers to send clients "
-			"to: name some in alternate.servers, or leave it out"),
+			"38:26: alternate.allocations: there are no servers for these clients: "
+			"name some in alternate.servers, or remove this key"),
 		WRONG("datagrams-per-second: 5",
 			"38:35: alternate.datagrams-per-second: there are no servers"),
 		WRONG("servers: [203.0.113.9], allocations: 16777217",
@@ -89,12 +90,13 @@ static void doubtful_values_are_warnings(void **state)
 {
 	static const struct conf_section_doubt t[] = {
 		{"servers: [203.0.113.9]",
-			"none is of IPv6: clients of the IPv6 listeners are served here, whatever "
-			"the load, and get 508 while this server drains"},
-		{"servers: ['2001:db8::9']", "none is of IPv4"},
+			"no server has an IPv6 address: clients of the IPv6 listeners are "
+			"served here, whatever the load, and get 508 while this server drains"},
+		{"servers: ['2001:db8::9']", "no server has an IPv4 address: clients of the IPv"},
 		{"servers: [203.0.113.9, '2001:db8::9']", ""},
 		{"servers: [203.0.113.9, '2001:db8::9'], allocations: 1001",
-			"1001 are more than limits.allocations (1000): clients get 486"},
+			"1001 is above limits.allocations (1000): clients get 486 before this "
+			"server sends any away"},
 		{"servers: [203.0.113.9, '2001:db8::9'], allocations: 1000", ""},
 	};
 

@@ -117,7 +117,8 @@ static void mistakes_are_told_at_their_places(void **state)
 			"38:22: drain.alternates[0].address: 10.0.0.1 is an "
 			"address of this server"),
 		WRONG("alternates: [203.0.113.9, {address: 203.0.113.9, port: 1}]",
-			"38:45: drain.alternates[1].address: 203.0.113.9 is there already"),
+			"38:45: drain.alternates[1].address: 203.0.113.9 is given twice: remove "
+			"one"),
 		WRONG("alternates: [{address: 203.0.113.9, port: 0}]",
 			"38:51: drain.alternates[0].port: 0 is out of range"),
 		WRONG("alternates: [{address: 203.0.113.9, tls-port: 65536}]",
@@ -143,15 +144,19 @@ static void mistakes_are_told_at_their_places(void **state)
 		WRONG("below: 10m", "38:16: drain.below: must be a decimal number"),
 		WRONG("below: 16777217", "38:16: drain.below: 16777217 is out of range"),
 		WRONG("on-change: on-change",
-			"38:20: drain.on-change: must begin with the whole path"),
+			"38:20: drain.on-change: must begin with the absolute path of a "
+			"program, such as /etc/slipring/on-change"),
 		WRONG("on-change: [logger, x]",
-			"38:21: drain.on-change[0]: must begin with the whole path"),
+			"38:21: drain.on-change[0]: must begin with the absolute path of a "
+			"program, such as /etc/slipring/on-change"),
 		WRONG("on-change: ''", "38:20: drain.on-change: must not be empty"),
 		WRONG("on-change: '  '", "38:20: drain.on-change: must not be empty"),
 		WRONG("on-change: [/bin/true, '']", "38:32: drain.on-change[1]: must not be empty"),
 		WRONG("on-change: {program: /bin/true}",
 			"38:20: drain.on-change: must be a command"),
-		WRONG("on-change: /" MANY33, "38:20: drain.on-change: has more than 32 words"),
+		WRONG("on-change: /" MANY33,
+			"38:20: drain.on-change: has more than 32 words: "
+			"put the command into a script"),
 	};
 
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
@@ -162,8 +167,10 @@ static void a_family_without_alternates_is_a_warning(void **state)
 {
 	static const struct conf_section_doubt t[] = {
 		{"alternates: [203.0.113.9]",
-			"none is of IPv6: clients of the IPv6 listeners get 508"},
-		{"alternates: ['2001:db8::9']", "none is of IPv4"},
+			"no server has an IPv6 address: clients of the IPv6 listeners get 508"},
+		{"alternates: ['2001:db8::9']",
+			"no server has an IPv4 address: clients of the "
+			"IPv"},
 		{"alternates: [203.0.113.9, '2001:db8::9']", ""},
 		{"below: 0", ""},
 	};

@@ -112,8 +112,8 @@ static void mistakes_are_told_at_their_places(void **state)
 		      "      - {kid: north, secret: " K256 "}\n"),
 			"31:15: auth.oauth.keys[1].kid: keys[0] has this kid already: remove one"},
 		{AUTH("    keys: [{kid: olga, secret: " K256 "}]\n"),
-			"29:18: auth.oauth.keys[0].kid: users[1] has this name: both are a "
-			"USERNAME"},
+			"29:18: auth.oauth.keys[0].kid: users[1] has this name, and both are a "
+			"USERNAME: rename one of them"},
 		{AUTH("    keys: [{kid: north, secret: " K256 ", secret-file: x}]\n"),
 			"29:114: auth.oauth.keys[0].secret-file: "},
 		{AUTH("    server-name: ''\n"), "29:18: auth.oauth.server-name: must not be empty"},
@@ -225,12 +225,17 @@ static void doubtful_names_are_warnings(void **state)
 		AUTH("    server-name: a-name-of-more-than-thirty-two-bytes.example\n" ONE_KEY));
 
 	conf_warnings(c, &report);
-	assert_non_null(strstr(all, "29:18: auth.oauth.server-name: 44 bytes: up to 32 keep"));
+	assert_non_null(strstr(all,
+		"29:18: auth.oauth.server-name: has 44 bytes, and "
+		"unauthenticated answers amplify: use at most 32, which keep them within 3 "
+		"times their request"));
 	conf_free(c);
 	all[0] = '\0';
 	c = conf_file_changed(AUTH("    server-name: relay.test\n"));
 	conf_warnings(c, &report);
-	assert_non_null(strstr(all, "29:18: auth.oauth.server-name: is told nobody"));
+	assert_non_null(strstr(all,
+		"29:18: auth.oauth.server-name: has no effect without keys, "
+		"because no token is accepted: add keys, or remove it"));
 	conf_free(c);
 }
 

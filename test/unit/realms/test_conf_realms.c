@@ -120,7 +120,7 @@ static void mistakes_are_told_at_their_places(void **state)
 		WRONG("  - {name: '', secrets: [hunter6]}\n",
 			"30:12: realms[0].name: must not be empty"),
 		WRONG("  - {name: a}\n",
-			"30:5: realms[0]: nobody could log in: give realms[0].users or "
+			"30:5: realms[0]: no client can log in: give realms[0].users or "
 			"realms[0].secrets at least one entry"),
 		WRONG("  - {name: turn.test, secrets: [hunter6]}\n",
 			"30:12: realms[0].name: is auth.realm"),
@@ -135,7 +135,8 @@ static void mistakes_are_told_at_their_places(void **state)
 			"30:45: realms[0].origins[0]: must be an origin like https://"),
 		WRONG("  - {name: a, secrets: [hunter6], origins: ['https://x']}\n"
 		      "  - {name: b, secrets: [hunter6], origins: ['HTTPS://X:443']}\n",
-			"31:45: realms[1].origins[0]: is there already, at line 30"),
+			"31:45: realms[1].origins[0]: is given twice, first at line 30: an "
+			"origin has one realm, remove one"),
 		WRONG("  - {name: a, secrets: [hunter6], relay-pools: [lan]}\n",
 			"30:49: realms[0].relay-pools[0]: there is no such pool"),
 		WRONG("  - {name: a, secrets: [hunter6], limits: {allocations: 0}}\n",
@@ -169,8 +170,7 @@ static void realms_are_limited(void **state)
 			replacement + used, "  - {name: r%d, secrets: [hunter6]}\n", i);
 	sprintf(replacement + used, "limits:\n");
 	text = conf_file_edit("limits:\n", replacement);
-	conf_file_refused(
-		text, strlen(text), "30:3: realms: has 129 entries, it must have from 0 to 128");
+	conf_file_refused(text, strlen(text), "30:3: realms: has 129 entries: write from 0 to 128");
 	free(text);
 	free(replacement);
 }
@@ -193,8 +193,12 @@ static void pools_of_two_realms_may_overlap(void **state)
 	char error[CONF_ERROR_LEN] = "";
 	struct conf *c;
 
-	conf_file_refused(one, strlen(one), "21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in pool");
-	conf_file_refused(two, strlen(two), "21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in pool");
+	conf_file_refused(one, strlen(one),
+		"21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in "
+		"pool '");
+	conf_file_refused(two, strlen(two),
+		"21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in "
+		"pool '");
 	c = conf_file_load(three, strlen(three), error);
 	if (c == NULL)
 		fail_msg("%s", error);
@@ -298,10 +302,18 @@ static void doubtful_realms_are_warnings(void **state)
 				     "  - {name: '${REALM}', secrets: [changeme-changeme]}\n");
 
 	conf_warnings(c, &report);
-	assert_non_null(strstr(all, "30:12: realms[0].name: 22 bytes: up to 16"));
-	assert_non_null(strstr(all, "30:46: realms[0].secrets[0]: shorter than 16"));
-	assert_non_null(strstr(all, "31:12: realms[1].name: is taken as it is"));
-	assert_non_null(strstr(all, "31:34: realms[1].secrets[0]: is the one of the examples"));
+	assert_non_null(strstr(all,
+		"30:12: realms[0].name: has 22 bytes, and unauthenticated "
+		"answers amplify: use at most 16, "));
+	assert_non_null(strstr(all,
+		"30:46: realms[0].secrets[0]: has fewer than 16 characters "
+		"and may be guessed: make it longer"));
+	assert_non_null(strstr(all,
+		"31:12: realms[1].name: looks like a variable, which "
+		"slipring does not fill in: write the value itself"));
+	assert_non_null(strstr(all,
+		"31:34: realms[1].secrets[0]: is the published secret of "
+		"the examples: write your own (openssl rand -hex 24)"));
 	conf_free(c);
 }
 
@@ -314,16 +326,18 @@ static void pools_of_realms_are_judged_apart(void **state)
 	struct prefix allow;
 
 	conf_warnings(c, &report);
-	assert_non_null(strstr(all, "relay.pools[0].for[0]: no peer in here is allowed"));
+	assert_non_null(strstr(
+		all, "relay.pools[0].for[0]: peers.allow allows no peer of it: add them there"));
 	assert_non_null(strstr(all, "relay.pools[0].for[0]: no route leads to these peers"));
-	assert_non_null(strstr(all, "relay.pools[1].for[0]: no peer in here is allowed"));
+	assert_non_null(strstr(
+		all, "relay.pools[1].for[0]: peers.allow allows no peer of it: add them there"));
 	assert_null(strstr(all, "relay.pools[1].for[0]: no route leads to these peers"));
 	allow = c->turn.relay_pools[1].peers[0];
 	c->turn.realms[1].allow = &allow;
 	c->turn.realms[1].nb_allow = 1;
 	all[0] = '\0';
 	conf_warnings(c, &report);
-	assert_null(strstr(all, "no peer in here is allowed"));
+	assert_null(strstr(all, "peers.allow allows no peer of it: add them there"));
 	c->turn.realms[1].allow = NULL;
 	c->turn.realms[1].nb_allow = 0;
 	conf_free(c);
@@ -342,7 +356,9 @@ static void a_realm_that_nobody_serves_is_told(void **state)
 
 	assert_non_null(c);
 	conf_warnings(c, &report);
-	assert_non_null(strstr(all, "realms[0].name: no listener serves it"));
+	assert_non_null(strstr(all,
+		"realms[0].name: no listener serves this realm: name it in "
+		"listeners[].realms"));
 	conf_free(c);
 	free(text);
 	free(first);

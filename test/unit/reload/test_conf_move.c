@@ -138,7 +138,8 @@ static void impossible_addresses_are_refused(void **state)
 			"10.2.0.7, which is an address of this box already"},
 		{make_learned(0, 0, "10.2.0.254", NULL),
 			"10.2.0.254, which is a router of this box"},
-		{make_learned(0, 0, "10.7.0.7", "203.0.113.9"), "whose router is this box itself"},
+		{make_learned(0, 0, "10.7.0.7", "203.0.113.9"),
+			"whose router has an address of this box"},
 		{make_learned(0, 0, "127.0.0.1", NULL), "127.0.0.1, which is a loopback"},
 	};
 
