@@ -97,7 +97,8 @@ struct conf_port {
 	struct addr *gateways; // at most one per family
 	struct conf_route *routes;
 	uint32_t nb_addresses, nb_gateways, nb_routes;
-	bool gateway_learned[2]; // [is_v4]: the network gives the gateway, too; the file names none
+	bool gateway_learned
+		[2]; // [is_v4]: the network gives the gateway, too; the file has no gateway
 	uint32_t learn_wait_s; // for addresses that the network gives; 0 = no limit
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;

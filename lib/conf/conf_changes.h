@@ -49,8 +49,8 @@ void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged);
 
 struct conf_learned;
 
-// Returns running with nb addresses of the network replaced, and their routers if the file names
-// none. An entry of the list may repeat the present address. The result points into running, as
+// Returns running with nb addresses of the network replaced, and their routers if the file has no
+// gateway. An entry of the list may repeat the present address. The result points into running, as
 // with conf_merge. conf_moved_free frees it. NULL with the reason in error (CONF_ERROR_LEN bytes):
 // out of memory, or addresses that a box cannot have.
 struct conf *conf_move(

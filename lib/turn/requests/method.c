@@ -95,8 +95,8 @@ struct wanted {
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
-// The family for an Allocate that names none. With the setting "client", a client whose family has
-// no relay address gets the other family.
+// The family for an Allocate without a family. With the setting "client", a client whose family
+// has no relay address gets the other family.
 static uint8_t family_default(const struct turn_request *r)
 {
 	const bool is_v4 = addr_is_v4(&r->v->src);

@@ -348,7 +348,7 @@ static uint64_t dropped(void)
 	return s.queue_full;
 }
 
-// Consecutive messages differ in length, so that a message in another's place would be cut.
+// Consecutive messages differ in length, so that the length cuts a message in a wrong place.
 static uint16_t length(uint32_t i)
 {
 	return (uint16_t)(40 + 4 * (i % 3));
