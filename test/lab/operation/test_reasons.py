@@ -398,7 +398,7 @@ def main(lab):
     server = lab.server(reasons.config(lab, "shared", ports=[whole], relay=relay, limits=limits))
     reasons.check(lab, server, shared)
     server.finish()
-    reasons.complete("lib/turn/turn_refusal.h", "TURN_REFUSALS", (wide, narrow, shared), ELSEWHERE)
+    reasons.complete("lib/turn/public/turn_refusal.h", "TURN_REFUSALS", (wide, narrow, shared), ELSEWHERE)
 
 
 if __name__ == "__main__":

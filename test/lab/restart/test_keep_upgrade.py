@@ -45,7 +45,7 @@ def rebuilt(lab):
         name for name in names if folder == labs.TOP and name.startswith(("build", ".git"))
     ]
     shutil.copytree(labs.TOP, tree, ignore=of_top)
-    header = os.path.join(tree, "lib/turn/turn_state.h")
+    header = os.path.join(tree, "lib/turn/public/turn_state.h")
     with open(header) as file:
         text = file.read()
     with open(header, "w") as file:
