@@ -219,7 +219,7 @@ struct conf {
 	uint32_t workers;
 	enum conf_idle idle;
 	// Microseconds: the longest sleep of an adaptive worker, and every sleep of a saving one. 0
-	// = the default in lib/dp/idle.h.
+	// = the default in lib/dp/path/idle.h.
 	uint32_t idle_sleep_us;
 	// ports:
 	struct conf_port *ports;

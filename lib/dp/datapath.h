@@ -10,7 +10,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
-#include "control/alternates.h"
+#include "ask/alternates_swap.h"
 #include "hash.h"
 #include "net.h"
 #include "port.h"
@@ -142,7 +142,7 @@ void dp_halt(struct dp *d);
 void dp_quiesce(struct dp *d);
 void dp_destroy(struct dp *d);
 
-// control/memory.c: bytes of a packet buffer after the private area, headroom included.
+// start/memory.c: bytes of a packet buffer after the private area, headroom included.
 uint16_t dp_data_room(const struct conf *c);
-// control/memory.c: size of a worker's neighbour table.
+// start/memory.c: size of a worker's neighbour table.
 struct neigh_config dp_neigh_config(const struct conf *c);

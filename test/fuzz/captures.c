@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "datapath.h"
 #include "fuzz.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct test_rand rand_;
 

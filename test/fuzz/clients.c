@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients that act on every answer they get, and their peers.
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "dtls_world.h"
 #include "framing.h"

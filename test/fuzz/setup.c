@@ -6,9 +6,9 @@
 #include "fuzz.h"
 #include "nicmodel.h"
 #include "token.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <rte_mempool.h>
 

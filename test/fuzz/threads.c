@@ -7,7 +7,7 @@
 #include "dtls_world.h"
 #include "framing.h"
 #include "fuzz.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "identity/identities.h"
 #include "thread.h"
 

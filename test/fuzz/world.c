@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Puts frames into the world, and judges each frame that leaves it.
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
@@ -11,7 +11,7 @@
 #include "nicmodel.h"
 #include "sender.h"
 #include "super/super.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <rte_mempool.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces the alternates of all workers, as control/reload.c replaces the policy: each worker gets
-// a question in its mailbox and takes the new ones between two rounds. The old ones are freed when
-// no worker can read them.
-#include "control/alternates.h"
+// Replaces the alternates of all workers, as ask/policy_swap.c replaces the policy: each worker
+// gets a question in its mailbox and takes the new ones between two rounds. The old ones are freed
+// when no worker can read them.
+#include "ask/alternates_swap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "dp.h"
 #include "dp_alternates.h"
 #include "turn_alternates.h"
-#include "worker.h"
+#include "path/worker.h"
 
 enum state { TO_ASK, ASKED, ANSWERED };
 

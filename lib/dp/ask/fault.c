@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Triggers faults for tests of the watchdog and of crash reports. An order waits in the code that
 // times one datagram in 1,024, so that no datagram costs an extra instruction.
-#include "control/fault.h"
+#include "ask/fault.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <rte_debug.h>
 
 #include "clock.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static const char *const names[] = {
 #define X(id, name) [id] = name,

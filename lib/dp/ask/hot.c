@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies the reloadable settings out of a configuration, and puts them where the worker uses them.
-#include "control/hot.h"
+#include "ask/hot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #include "addr.h"
 #include "clients/sessions.h"
 #include "datapath.h"
-#include "fastpath.h"
-#include "idle.h"
+#include "path/fastpath.h"
+#include "path/idle.h"
 #include "ip/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "routes.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // A worker's share of a limit. At least 1, if the limit is not 0.
 static uint32_t worker_share(const struct conf *c, uint32_t whole)

@@ -7,10 +7,10 @@
 #include "capture/capture.h"
 #include "clients/client.h"
 #include "clock.h"
-#include "control/events.h"
-#include "control/fault.h"
-#include "control/hot.h"
-#include "control/mailbox.h"
+#include "see/event_rings.h"
+#include "ask/fault.h"
+#include "ask/hot.h"
+#include "ask/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_realms.h"
@@ -20,7 +20,7 @@
 #include "turn_listing.h"
 #include "turn_mark.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/metering.h"
 
 #define ANSWER_MS 100

@@ -2,7 +2,7 @@
 // Gives all workers a new policy, and makes them end everything that it denies. Each is asked
 // through its mailbox, all at the same time, and answers between two rounds. The old policy is
 // freed when no thread can read it.
-#include "control/reload.h"
+#include "ask/policy_swap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "clients/streams.h"
 #include "conf.h"
 #include "conf_changes.h"
-#include "control/hot.h"
-#include "control/realms.h"
+#include "ask/hot.h"
+#include "ask/realm_numbers.h"
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception_host.h"
@@ -26,7 +26,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_state.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/metering.h"
 
 // LEAVE is for moves only: everything on the old addresses ends before any thread knows the new

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Realms by number and by name, and the traffic of each.
-#include "control/realms.h"
+#include "ask/realm_numbers.h"
 
 #include <string.h>
 

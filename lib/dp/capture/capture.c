@@ -17,7 +17,7 @@
 #include "super/super.h"
 #include "turn_event.h"
 #include "turn_listing.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RINGS_BYTES (16u << 20) // for the rings of all workers together
 #define RING_MIN (512u << 10) // per ring: a quarter has room for the longest frame

@@ -5,15 +5,15 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "drop_of.h"
-#include "fastpath.h"
+#include "path/fastpath.h"
 #include "ip/hops.h"
 #include "ip/icmp_out.h"
 #include "ip/path_mtu.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Transport of the client of a live allocation: its line names the listener.
 static enum client_transport transport_of_slot(const struct worker *w, uint32_t slot)

@@ -7,7 +7,7 @@
 
 #include "clients/sessions.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 
 struct rewrite;
 struct rte_mbuf;

@@ -5,11 +5,11 @@
 #include <rte_common.h>
 
 #include "clients/sessions.h"
-#include "control/events.h"
+#include "see/event_rings.h"
 #include "hash.h"
 #include "invariant.h"
 #include "stream_refusals.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define FAIR_MS 500 // minimum time for a handshake before it may be given up for another
 

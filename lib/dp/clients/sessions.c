@@ -9,7 +9,7 @@
 #include "addr.h"
 #include "clients/dtls_clients.h"
 #include "clients/streams.h"
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_view.h"
@@ -24,7 +24,7 @@
 #include "turn_config.h"
 #include "turn_mark.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 

@@ -37,7 +37,7 @@
 #include "stream.h"
 #include "table.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 
 struct conf;
 

@@ -10,8 +10,8 @@
 
 #include "datapath.h"
 #include "invariant.h"
-#include "rewrite.h"
-#include "worker.h"
+#include "path/rewrite.h"
+#include "path/worker.h"
 
 #define STREAM_RINGS_SHAKES 256 // datagrams of handshakes on their way to a thread
 #define STREAM_RINGS_NOTES 256 // in addition: sessions that a thread must free

@@ -4,7 +4,7 @@
 #include "clients/relay_tcp.h"
 #include "clients/stream_rings.h"
 #include "clients/streams.h"
-#include "control/events.h"
+#include "see/event_rings.h"
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "steering/steer.h"

@@ -22,7 +22,7 @@
 #include "port.h"
 #include "super/super.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define BURSTS 50 // per second: a burst of up to 20 ms is allowed

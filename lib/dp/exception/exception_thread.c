@@ -24,7 +24,7 @@
 #include "port.h"
 #include "super/super.h"
 #include "threads/prompt_wakes.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define BURST 8 // frames between two checks of bounds; each frame of the kernel may have 64 KB

@@ -6,7 +6,7 @@
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "dtls/dtls_hello.h"
-#include "fastpath.h"
+#include "path/fastpath.h"
 #include "link/local_addrs.h"
 #include "net.h"
 #include "turn.h"

@@ -7,7 +7,7 @@
 #include <rte_branch_prediction.h>
 
 #include "turn_config.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // True if any listener over UDP or DTLS has a DSCP.
 bool dscp_wanted(const struct turn_config *c);

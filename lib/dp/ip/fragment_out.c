@@ -9,7 +9,7 @@
 #include "fragment.h"
 #include "link/nexthop.h"
 #include "net.h"
-#include "worker.h"
+#include "path/worker.h"
 
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct fragment_route *route)

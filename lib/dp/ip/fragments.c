@@ -11,8 +11,8 @@
 #include <rte_mbuf.h>
 
 #include "ip/fragments.h"
-#include "accept.h"
-#include "backlog.h"
+#include "path/accept.h"
+#include "path/backlog.h"
 #include "bytes.h"
 #include "conf.h"
 #include "csprng.h"
@@ -24,9 +24,9 @@
 #include "link/local_addrs.h"
 #include "net.h"
 #include "reassembly.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define PLACES 1024 // entries for sources and their rates

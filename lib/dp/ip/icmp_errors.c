@@ -9,7 +9,7 @@
 #include "ip/icmp_errors.h"
 #include "addr.h"
 #include "clients/client.h"
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "icmp_error.h"
@@ -22,7 +22,7 @@
 #include "turn_icmp.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
 

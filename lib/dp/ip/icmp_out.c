@@ -6,7 +6,7 @@
 #include "ip/icmp_out.h"
 #include "addr.h"
 #include "clients/client.h"
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "dp_view.h"
 #include "drop_of.h"
@@ -15,9 +15,9 @@
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define DATA_ROOM 48 // for the longest header of a Data indication (RFC 8656 section 13.2)
 #define LEAST4 68 // the MTU of the smallest links (RFC 791, RFC 8200)

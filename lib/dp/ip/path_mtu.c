@@ -22,7 +22,7 @@
 #include "link/nexthop.h"
 #include "turn_icmp.h"
 #include "turn_line.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // New flows of a user per second, and in one burst. Each may displace another one, which the next
 // error about it restores.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "datapath.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Two of our ports may be on one link, and hear each other.
 static bool is_own_mac(const struct dp *d, const uint8_t mac[6])

@@ -10,7 +10,7 @@
 #include "invariant.h"
 #include "net.h"
 #include "super/super.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static void super_drop(
 	struct worker *w, struct rte_mbuf *m, const struct port_super_info *s, unsigned int reason)

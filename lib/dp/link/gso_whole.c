@@ -6,7 +6,7 @@
 #include "link/gso_whole.h"
 #include "datapath.h"
 #include "dp_burst.h"
-#include "fastpath.h"
+#include "path/fastpath.h"
 #include "invariant.h"
 #include "link/tx.h"
 #include "port.h"
@@ -15,7 +15,7 @@
 #include "turn_drop.h"
 #include "turn_line.h"
 #include "turn_meter.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct port_super limits_of(const struct worker *w, uint8_t port)
 {

@@ -5,7 +5,7 @@
 // answers.
 #include "link/host.h"
 #include "addr.h"
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
@@ -18,7 +18,7 @@
 #include "link/tx.h"
 #include "neigh_asked.h"
 #include "net.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/messages.h"
 
 #define ECHO_BURST 50

@@ -13,7 +13,7 @@
 #include "link/tx.h"
 #include "mld_msg.h"
 #include "net.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define ROBUSTNESS 2 // RFC 3810 section 9.1
 #define AGAIN_MS 1000 // between rounds of reports or answers, however many queries come

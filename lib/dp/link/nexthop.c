@@ -3,8 +3,8 @@
 // has its own neighbour table.
 #include "link/nexthop.h"
 #include "addr.h"
-#include "control/hot.h"
-#include "control/losses.h"
+#include "ask/hot.h"
+#include "see/losses.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
@@ -14,7 +14,7 @@
 #include "neigh_asked.h"
 #include "net.h"
 #include "routes.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000

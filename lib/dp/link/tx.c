@@ -4,15 +4,15 @@
 #include "link/tx.h"
 #include "capture/capture.h"
 #include "coalesce.h"
-#include "control/stats.h"
-#include "control/timing.h"
+#include "see/stats.h"
+#include "see/timing.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception_note.h"
 #include "invariant.h"
 #include "port.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/handover.h"
 
 // A virtual port may accept a part of a burst and then the rest at once, because its ring is

@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "net.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define IDS 4096
 #define ID_MASK 0x0fff

@@ -33,7 +33,7 @@
 // three times with the answer as a constant: its loop over the frames has no branch for it.
 #include <rte_ether.h>
 
-#include "accept.h"
+#include "path/accept.h"
 #include "addr.h"
 #include "bytes.h"
 #include "datapath.h"
@@ -53,7 +53,7 @@
 #include "turn_mark.h"
 #include "turn_relay_map.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/handover.h"
 
 #define NOBODY (-1)

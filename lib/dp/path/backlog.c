@@ -2,12 +2,12 @@
 // The two queues of requests (backlog.h): which packets get in, and which come out in a round.
 #include <rte_malloc.h>
 
-#include "backlog.h"
+#include "path/backlog.h"
 #include "addr.h"
 #include "clients/client.h"
 #include "clients/streams.h"
-#include "control/hot.h"
-#include "control/losses.h"
+#include "ask/hot.h"
+#include "see/losses.h"
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -18,7 +18,7 @@
 #include "link/local_addrs.h"
 #include "turn.h"
 #include "turn_mark.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define CLIENT_MIN 32 // a client may always have this many packets, if that exceeds its share

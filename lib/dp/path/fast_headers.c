@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes plain frames for datagrams that have a plan: a faster path than rewrite_frame.
-#include "fast_headers.h"
+#include "path/fast_headers.h"
 #include "addr.h"
 #include "dp_view.h"
 #include "net.h"
 #include "turn.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Computes how the checksums change: by all bytes of the old and the new datagram, except those
 // that stay.

@@ -13,14 +13,14 @@
 
 #include "addr.h"
 #include "dp_burst.h"
-#include "fastpath.h"
+#include "path/fastpath.h"
 #include "link/tx.h"
 #include "net.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Converts a 16-bit value to the byte order of the packet.
 static inline uint16_t to_be16(uint16_t v)

@@ -5,23 +5,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fastpath.h"
-#include "accept.h"
+#include "path/fastpath.h"
+#include "path/accept.h"
 #include "addr.h"
-#include "backlog.h"
+#include "path/backlog.h"
 #include "bytes.h"
 #include "clients/client.h"
 #include "datapath.h"
 #include "dp_view.h"
 #include "drop_of.h"
-#include "fast_headers.h"
-#include "indication.h"
+#include "path/fast_headers.h"
+#include "path/indication.h"
 #include "ip/dscp.h"
 #include "ip/path_mtu.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "stun.h"
 #include "turn.h"
 #include "turn_config.h"
@@ -32,7 +32,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/metering.h"
 
 // --- sources of headers -------------------------------------------------------------------------

@@ -17,7 +17,7 @@
 // Every state ends in a round. Before DOZE and WAIT the worker shows its state to other threads and
 // makes one more round, so that no wake is lost (workers/waiter.h). Where a WAIT is impossible,
 // because a port cannot wake the worker or has woken it in vain, the worker sleeps instead.
-#include "idle.h"
+#include "path/idle.h"
 
 #define GAP_SHARE 8 // the last gap has one part in this number of the average
 #define GAP_MAX 4 // in sleeps; a longer silence counts as this long

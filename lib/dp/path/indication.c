@@ -2,9 +2,9 @@
 // Relays indications. Nearly all are relayed by the line of their allocation, like ChannelData in
 // fastpath.c: Send indications with the two usual attributes, and Data indications for datagrams of
 // a peer without a channel.
-#include "indication.h"
+#include "path/indication.h"
 #include "dp_view.h"
-#include "fast_headers.h"
+#include "path/fast_headers.h"
 #include "net.h"
 #include "stun.h"
 #include "stun_usual.h"
@@ -13,7 +13,7 @@
 #include "turn_mark.h"
 #include "turn_meter.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/metering.h"
 
 // How a datagram is relayed: compile-time constants.

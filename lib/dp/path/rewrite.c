@@ -2,7 +2,7 @@
 // Executes plans. The payload keeps its place in the buffer, and the headers in front of it are
 // replaced. The UDP checksum is updated, not recomputed, so that the receiver still detects a
 // payload that was damaged in our memory (RFC 1624).
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "addr.h"
 #include "bytes.h"
 #include "clients/client.h"
@@ -10,8 +10,8 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_view.h"
-#include "fast_headers.h"
-#include "fastpath.h"
+#include "path/fast_headers.h"
+#include "path/fastpath.h"
 #include "ip/fragment_out.h"
 #include "ip/icmp_out.h"
 #include "ip/path_mtu.h"
@@ -25,7 +25,7 @@
 #include "turn_icmp.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/handover.h"
 
 #define REPLY_TTL 64

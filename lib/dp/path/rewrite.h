@@ -9,7 +9,7 @@
 
 #include "net.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Describes a datagram to make from a received one, in place.
 struct rewrite {

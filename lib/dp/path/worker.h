@@ -7,20 +7,20 @@
 
 #include <rte_common.h>
 
-#include "backlog.h"
+#include "path/backlog.h"
 #include "bucket.h"
 #include "conf.h"
-#include "control/fault.h"
-#include "control/losses.h"
-#include "control/mailbox.h"
-#include "control/progress.h"
-#include "control/stats.h"
-#include "control/timing.h"
+#include "ask/fault.h"
+#include "see/losses.h"
+#include "ask/mailbox.h"
+#include "see/progress.h"
+#include "see/stats.h"
+#include "see/timing.h"
 #include "csprng.h"
 #include "dp.h"
 #include "dp_burst.h"
 #include "hash.h"
-#include "idle.h"
+#include "path/idle.h"
 #include "ip/path_mtu.h"
 #include "limiter.h"
 #include "link/gso_rx.h"
@@ -80,7 +80,7 @@ struct worker {
 	struct turn_line *lines; // of the shard
 	struct turn_tids *tids; // of the shard
 	const struct neigh_hop *hops; // of neigh
-	// Replaced between two rounds (control/hot.h), with copies of its most used pointers.
+	// Replaced between two rounds (ask/hot.h), with copies of its most used pointers.
 	const struct hot *hot;
 	const struct local_addrs *local;
 	// The addresses that datagrams are sent from: by leg, and then by the upper half of the
@@ -143,7 +143,7 @@ struct worker {
 	struct hash_key fragment_key;
 	uint32_t fragment_id; // a counter for them
 	struct sessions *sessions; // DTLS clients; NULL: no listener has DTLS
-	struct rte_ring *events; // to management (control/events.h)
+	struct rte_ring *events; // to management (see/event_rings.h)
 	struct fault fault;
 	struct dp_stats live; // current counters; stats_publish makes them visible
 	// Shared with other threads.

@@ -158,7 +158,7 @@ unsigned int dp_moves(struct dp *d, struct conf_learned list[DP_LEARNED_MAX]);
 // returns them again some time later.
 void dp_move_done(struct dp *d, bool well);
 
-// --- control/stats.c -----------------------------------------------------------------------------
+// --- see/stats.c -----------------------------------------------------------------------------
 
 const char *dp_drop_name(unsigned int reason); // NULL for DP_DROP_END and above
 const char *dp_drop_text(unsigned int reason);
@@ -225,12 +225,12 @@ uint64_t dp_stats_drops(const struct dp_stats *s);
 void dp_stats_since(
 	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
 
-// --- control/timing.c ----------------------------------------------------------------------------
+// --- see/timing.c ----------------------------------------------------------------------------
 
 // Upper bound of a class (dp_stats.time_hist), in nanoseconds; UINT64_MAX for the last one.
 uint64_t dp_time_bound(unsigned int class);
 
-// --- control/mailbox.c ---------------------------------------------------------------------------
+// --- ask/mailbox.c ---------------------------------------------------------------------------
 
 // Questions and orders to a worker about data that only the worker may touch. The worker handles
 // them between its rounds, a little in each, so that no round takes long.
@@ -316,7 +316,8 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 bool dp_filter_user(
 	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f);
 
-// --- control/reload.c ----------------------------------------------------------------------------
+// --- ask/policy_swap.c
+// ----------------------------------------------------------------------------
 
 // Makes everything that workers need for a configuration that differs from the running one only in
 // what a reload can change (conf_merge). c may be freed afterwards, except the paths of tls. renew:
@@ -343,13 +344,14 @@ const char *dp_move_trouble(const struct dp *d);
 // it before the next reload. Any thread.
 void dp_reload_clear(struct dp *d);
 
-// --- control/advice.c ----------------------------------------------------------------------------
+// --- see/advice.c ----------------------------------------------------------------------------
 
 // Advice to an operator about drops for a reason; "" = none, such drops are normal. NULL for
 // DP_DROP_END and above.
 const char *dp_drop_advice(unsigned int reason);
 
-// --- control/events.c ----------------------------------------------------------------------------
+// --- see/event_rings.c
+// ----------------------------------------------------------------------------
 
 struct turn_event;
 

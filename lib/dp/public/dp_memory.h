@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that a configuration needs, and the number of objects that it has room for
-// (control/memory.c).
+// (start/memory.c).
 #pragma once
 
 #include <stddef.h>

@@ -77,7 +77,7 @@ struct dp_headers {
 bool dp_progress_headers(const struct dp *d, unsigned int worker, unsigned int i, dp_copier *copy,
 	struct dp_headers *out);
 
-// --- control/fault.c -----------------------------------------------------------------------------
+// --- ask/fault.c -----------------------------------------------------------------------------
 
 // Faults that a worker can be told to trigger (DP_ASK_FAULT): X(enum, name).
 #define DP_FAULTS(X)               \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Realms as code outside the data path sees them: by number and by name, and the traffic of each
-// (control/realms.c).
+// (ask/realm_numbers.c).
 #pragma once
 
 #include <stdbool.h>

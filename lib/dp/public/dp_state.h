@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state area, by which a restart keeps calls (doc/decisions/0031-restart.md): the state that
-// this process has adopted at its start, and the state that it leaves behind. lib/turn/public/turn_state.h
-// has the area itself. Public, like dp.h.
+// this process has adopted at its start, and the state that it leaves behind.
+// lib/turn/public/turn_state.h has the area itself. Public, like dp.h.
 #pragma once
 
 #include <stdbool.h>

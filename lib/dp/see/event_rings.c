@@ -10,13 +10,13 @@
 #include <rte_ring_elem.h>
 
 #include "capture/capture.h"
-#include "control/events.h"
+#include "see/event_rings.h"
 #include "bucket.h"
 #include "datapath.h"
 #include "dp.h"
 #include "turn_event.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define EVENTS_MIN 64
 #define THREAD_EVENTS 256 // for a stream thread, which folds equal refusals

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts drops by allocation, where the allocation of a packet is still known.
-#include "control/losses.h"
+#include "see/losses.h"
 #include "drop_of.h"
 #include "turn_drop.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 // One more than the loss class of each drop reason of the data path. 0 = the allocation is not

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The progress of a worker, for other threads and for signal handlers: it takes no lock, and does
 // not trust the memory that a worker is using.
-#include "control/progress.h"
+#include "see/progress.h"
 
 #include <rte_mbuf.h>
 
@@ -10,7 +10,7 @@
 #include "dp_burst.h"
 #include "protocols.h"
 #include "stun.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define TAGS 2
 #define CHANNEL_LEN 4

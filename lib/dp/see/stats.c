@@ -3,14 +3,14 @@
 // at round boundaries, so that every snapshot is consistent.
 #include <rte_pause.h>
 
-#include "control/stats.h"
+#include "see/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "ip/fragments.h"
 #include "net.h"
 #include "turn_drop.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static const struct {
 	const char *name, *text;

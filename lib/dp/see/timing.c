@@ -4,13 +4,13 @@
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
-#include "control/timing.h"
-#include "control/fault.h"
-#include "control/stats.h"
+#include "see/timing.h"
+#include "ask/fault.h"
+#include "see/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_burst.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define FIRST_NS 250 // upper bound of the first class; each later one has twice the bound
 

@@ -3,10 +3,10 @@
 // that an EAL without hugepages can be given enough.
 #include <rte_eal.h>
 
-#include "backlog.h"
+#include "path/backlog.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
-#include "control/events.h"
+#include "see/event_rings.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_memory.h"
@@ -19,7 +19,7 @@
 #include "turn_config.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
 #include "workers/metering.h"

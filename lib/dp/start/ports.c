@@ -7,7 +7,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "control/ports.h"
+#include "start/ports.h"
 #include "conf.h"
 #include "exception/exception.h"
 #include "exception/exception_host.h"
@@ -20,7 +20,7 @@
 #include "steering/steer.h"
 #include "tagged.h"
 #include "udp.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Sets all rules and headers that contain the port's MAC.
 static void port_learn_mac(struct dp_port *p, const struct port *port)

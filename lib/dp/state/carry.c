@@ -18,7 +18,7 @@
 
 #include "clock.h"
 #include "conf.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_state.h"
@@ -30,7 +30,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_state.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CLOCK_MS 1000 // between two updates of the area's clock

@@ -13,7 +13,7 @@
 #include "steering/flow_rules.h"
 #include "steering/flow_watch.h"
 #include "steering/steer_counts.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static const char *const step_names[] = {
 	[STEER_NONE] = "none", [STEER_T1] = "t1", [STEER_T2] = "t2", [STEER_T4] = "t4"};

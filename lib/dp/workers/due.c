@@ -13,7 +13,7 @@
 #include "link/nexthop.h"
 #include "port.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static uint64_t ports_next_ms(const struct worker *w)
 {

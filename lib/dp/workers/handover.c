@@ -5,13 +5,13 @@
 #include <rte_malloc.h>
 
 #include "workers/handover.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "invariant.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 struct rte_ring *handover_ring(unsigned int count, int socket)

@@ -10,7 +10,7 @@
 #include "dp_burst.h"
 #include "invariant.h"
 #include "turn.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 struct dp;

@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-#include "control/losses.h"
+#include "see/losses.h"
 #include "exception/exception_note.h"
 #include "ip/icmp_errors.h"
 #include "net.h"

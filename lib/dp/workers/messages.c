@@ -8,7 +8,7 @@
 #include "link/nexthop.h"
 #include "turn.h"
 #include "turn_shard.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 static struct rte_mbuf *make_message(struct worker *w, enum mbuf_meta_kind kind)

@@ -15,7 +15,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_usage.h"
-#include "worker.h"
+#include "path/worker.h"
 
 size_t metering_size(const struct conf *c, const struct turn_relay_map *map)
 {

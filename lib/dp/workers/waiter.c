@@ -12,7 +12,7 @@
 
 #include "datapath.h"
 #include "port.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/due.h"
 
 _Static_assert(WAITER_QUEUES_MAX >= DP_RX_QUEUES_MAX, "a descriptor for each queue");

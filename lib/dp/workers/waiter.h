@@ -21,7 +21,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
-#include "idle.h"
+#include "path/idle.h"
 
 struct worker;
 

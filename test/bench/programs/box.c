@@ -5,11 +5,11 @@
 #include "dp_memory.h"
 #include "net.h"
 #include "replay.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "steering/steer.h"
 #include "turn_relay_map.h"
 #include "visits.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <errno.h>
 #include <stdarg.h>

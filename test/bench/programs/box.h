@@ -10,7 +10,7 @@
 #include "datapath.h"
 #include "flows.h"
 #include "options.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // Rounds of the fixed clock in a millisecond: 50 ns a packet in full bursts.
 #define BOX_ROUNDS_PER_MS 625

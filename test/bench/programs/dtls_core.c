@@ -23,7 +23,7 @@
 #include "dp_burst.h"
 #include "dtls/dtls.h"
 #include "dtls_clients_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define SIZE 120 // bytes of a payload
 #define MESSAGE (CHANNEL_HEADER_LEN + SIZE)

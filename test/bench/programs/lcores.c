@@ -6,7 +6,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "replay.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <rte_launch.h>
 #include <rte_lcore.h>

@@ -6,7 +6,7 @@
 #include "lcores.h"
 #include "measure.h"
 #include "replay.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <stdlib.h>
 

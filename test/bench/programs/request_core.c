@@ -21,10 +21,10 @@
 #include "dp_burst.h"
 #include "net.h"
 #include "replay.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "stun.h"
 #include "visits.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define USER "bench" // name, password and realm of the box
 #define SLOTS (8 * 16384) // relayed transport addresses: eight relay addresses

@@ -12,7 +12,7 @@
 #include "dp_world.h"
 #include "drop_of.h"
 #include "turn_drop.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4001
 #define CLIENTS 4

@@ -7,7 +7,7 @@
 #include "dtls_clients_world.h"
 #include "identity/identities.h"
 #include "thread.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <unistd.h>
 

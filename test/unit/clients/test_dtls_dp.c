@@ -14,7 +14,7 @@
 #include "workers/mbuf_meta.h"
 #include "nicmodel.h"
 #include "thread.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CLIENTS 12
 

@@ -8,7 +8,7 @@
 #include "clients/sessions.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CLIENTS 2 // over IPv4 and over IPv6, both with an IPv4 peer
 

@@ -10,7 +10,7 @@
 #include "drop_of.h"
 #include "dtls_clients_world.h"
 #include "icmp_frames.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define IP_UDP 28
 #define LINK 1500

@@ -8,7 +8,7 @@
 #include "dtls_clients_world.h"
 #include "thread.h"
 #include "turn_mark.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 

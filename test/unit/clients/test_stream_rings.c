@@ -4,7 +4,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4001
 #define RING 64

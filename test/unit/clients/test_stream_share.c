@@ -5,7 +5,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/mbuf_meta.h"
 
 #define CHANNEL 0x4001

@@ -5,8 +5,8 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4001
 #define RING 64

@@ -7,7 +7,7 @@
 #include "drop_of.h"
 #include "dp_world.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4001
 

@@ -6,7 +6,7 @@
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define STORM 200
 #define CHANNEL 0x4001

@@ -5,7 +5,7 @@
 #include "dp_world.h"
 #include "drop_of.h"
 #include "link/conflicts.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct dp_world world;
 static const struct world_setup one = {

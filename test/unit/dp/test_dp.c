@@ -5,8 +5,8 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 #include <errno.h>
 #include <pthread.h>

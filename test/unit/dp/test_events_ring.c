@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events on their way to management: order, fairness, which events get the last room in a ring, and
 // that none is lost at the end.
-#include "control/events.h"
-#include "control/stats.h"
+#include "see/event_rings.h"
+#include "see/stats.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "stream.h"
 #include "turn_event.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RING 64 // entries, of which one stays free
 #define MAX 4096

@@ -8,7 +8,7 @@
 #include "dp_world.h"
 #include "nicmodel.h"
 #include "steering/steer.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define NOT_TURN drop_of_turn(TURN_DROP_NOT_TURN)
 

@@ -6,7 +6,7 @@
 #include "drop_of.h"
 #include "dp_world.h"
 #include "link/tx.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct dp_world world;
 static const struct world_setup one = {

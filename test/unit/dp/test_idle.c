@@ -2,7 +2,7 @@
 // When an adaptive worker polls and when it sleeps, on a simulated clock of nanoseconds: with any
 // traffic, no datagram waits longer than the longest sleep, and the CPU stays free where datagrams
 // are rare and where a sleep costs much CPU.
-#include "idle.h"
+#include "path/idle.h"
 #include "test.h"
 
 #define US 1000 // clock units per microsecond

@@ -4,7 +4,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "exception/exception.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define LINE(s, f) (offsetof(struct s, f) / RTE_CACHE_LINE_SIZE)
 #define STARTS_LINE(s, f) assert_int_equal(offsetof(struct s, f) % RTE_CACHE_LINE_SIZE, 0)

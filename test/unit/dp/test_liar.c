@@ -7,7 +7,7 @@
 #include "dp_world.h"
 #include "drop_of.h"
 #include "link/tx.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define FAR4 "198.51.100.7"
 #define FAR6 "2a00:1450::7"

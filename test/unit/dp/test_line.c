@@ -6,8 +6,8 @@
 #include "bytes.h"
 #include "drop_of.h"
 #include "line_world.h"
-#include "rewrite.h"
-#include "worker.h"
+#include "path/rewrite.h"
+#include "path/worker.h"
 
 // --- any datagram -------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "line_world.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // --- several channels ---------------------------------------------------------------------------
 

@@ -2,13 +2,13 @@
 // Drops that are counted for the allocation of the datagram: every reason has a class or concerns
 // no allocation, and datagrams lost on their way do not count as relayed.
 #include "bytes.h"
-#include "control/losses.h"
+#include "see/losses.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "line_world.h"
 #include "shard_rows.h"
 #include "turn_drop.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // --- reasons ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 #include "dp_world.h"
 #include "turn_event.h"
 #include "turn_quota.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CLIENTS 150 // more than an answer has rows, and more than one call closes
 

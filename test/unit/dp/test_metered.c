@@ -10,7 +10,7 @@
 #include "shard_rows.h"
 #include "turn_event.h"
 #include "turn_meter.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RATE 40 // datagrams a second; as many at once, and half as many drawn in advance
 #define OFFERED 200

@@ -5,7 +5,7 @@
 #include "dp_world.h"
 #include "drop_of.h"
 #include "net.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4000
 

@@ -4,11 +4,11 @@
 // padding.
 #include "bytes.h"
 #include "drop_of.h"
-#include "rewrite.h"
+#include "path/rewrite.h"
 #include "slow_sum.h"
 #include "test.h"
 #include "test_rand.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define BUF_LEN 2304
 #define HEADROOM 128

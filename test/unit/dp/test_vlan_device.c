@@ -6,7 +6,7 @@
 #include "dp_world.h"
 #include "nicmodel.h"
 #include "tagged.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define WAN 0
 #define SIDE 1

@@ -5,7 +5,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "line_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 // --- datagrams that no line vouches for ---------------------------------------------------------
 

@@ -9,7 +9,7 @@
 #include "dp_world.h"
 #include "link/nexthop.h"
 #include "turn_event.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "workers/due.h"
 #include "workers/waiter.h"
 

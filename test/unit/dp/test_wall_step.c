@@ -3,7 +3,7 @@
 // names, tokens and nonces, while lifetimes continue as before.
 #include "datapath.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <sys/syscall.h>
 #include <time.h>

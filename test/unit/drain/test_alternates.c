@@ -8,7 +8,7 @@
 #include "drain/drain.h"
 #include "reload.h"
 #include "turn_refusal.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define SECOND UINT64_C(1000)
 

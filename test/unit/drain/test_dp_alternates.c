@@ -9,7 +9,7 @@
 #include "dp_world.h"
 #include "turn_alternates.h"
 #include "turn_refusal.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define ROUNDS 200
 

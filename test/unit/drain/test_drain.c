@@ -7,7 +7,7 @@
 #include "dp_world.h"
 #include "drain/drain.h"
 #include "reload.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define SECOND UINT64_C(1000)
 

@@ -5,7 +5,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RING 64
 #define PEERS 2

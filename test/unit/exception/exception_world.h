@@ -9,8 +9,8 @@
 #include "dp_world.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 #include <netinet/in.h>
 

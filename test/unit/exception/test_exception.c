@@ -6,8 +6,8 @@
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
 #include "exception_world.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 // --- destinations -------------------------------------------------------------------------------
 

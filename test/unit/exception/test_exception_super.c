@@ -7,8 +7,8 @@
 #include "exception/exception_thread.h"
 #include "exception_world.h"
 #include "super/super.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 // A TCP super-frame of n segments, in a chain of buffers of the port's pool.
 static struct rte_mbuf *super(struct port *port, const struct packet *like, unsigned int n)

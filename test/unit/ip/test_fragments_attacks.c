@@ -6,7 +6,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <rte_mempool.h>
 

@@ -7,7 +7,7 @@
 #include "drop_of.h"
 #include "dp_world.h"
 #include "fragment.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #include <rte_mempool.h>
 

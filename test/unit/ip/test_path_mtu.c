@@ -7,7 +7,7 @@
 #include "icmp_frames.h"
 #include "turn_line.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4000
 #define CLIENTS 4

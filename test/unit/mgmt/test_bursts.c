@@ -7,8 +7,8 @@
 #include "dp_world.h"
 #include "log.h"
 #include "bursts.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "dp_world.h"
 #include "socket/commands.h"
 #include "socket/scans.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct dp_world world;
 static struct control control;

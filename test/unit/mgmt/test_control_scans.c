@@ -7,7 +7,7 @@
 #include "dp_world.h"
 #include "socket/commands.h"
 #include "socket/scans.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define PATIENCE_MS 30000
 #define REST_US 1000

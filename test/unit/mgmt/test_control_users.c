@@ -13,7 +13,7 @@
 #include "dp_world.h"
 #include "socket/commands.h"
 #include "shard_rows.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CLIENTS 3 // of one user
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "attempts.h"
-#include "control/events.h"
+#include "see/event_rings.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "events.h"

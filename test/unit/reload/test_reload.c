@@ -7,7 +7,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "turn_event.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RELOADS 1000
 

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "control/hot.h"
+#include "ask/hot.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "turn_event.h"
 #include "turn_tallies.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CHANNEL 0x4000
 #define SIDE 1

@@ -13,7 +13,7 @@
 #include "net.h"
 #include "state/carry.h"
 #include "steering/steer.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define CLIENTS 60
 

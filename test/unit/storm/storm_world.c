@@ -5,9 +5,9 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dtls/dtls_hello.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "steering/steer.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define RING 1024 // descriptors of a queue, the default
 #define ROUND_NS 300 // of a worker, whatever its work

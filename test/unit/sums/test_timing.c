@@ -3,8 +3,8 @@
 // if it is sent; the classes of times at their bounds.
 #include <rte_mbuf.h>
 
-#include "control/stats.h"
-#include "control/timing.h"
+#include "see/stats.h"
+#include "see/timing.h"
 #include "datapath.h"
 #include "line_world.h"
 

@@ -7,13 +7,13 @@
 #include <sys/time.h>
 
 #include "bytes.h"
-#include "control/fault.h"
-#include "control/progress.h"
+#include "ask/fault.h"
+#include "see/progress.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_world.h"
 #include "frames.h"
-#include "worker.h"
+#include "path/worker.h"
 
 static struct dp_world world;
 

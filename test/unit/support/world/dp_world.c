@@ -6,8 +6,8 @@
 #include "dp_world.h"
 #include "nicmodel.h"
 #include "sender.h"
-#include "control/stats.h"
-#include "worker.h"
+#include "see/stats.h"
+#include "path/worker.h"
 
 #include <netinet/in.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "shard_rows.h"
-#include "worker.h"
+#include "path/worker.h"
 
 struct dp_world world;
 struct world_client client[GSO_CLIENTS];

@@ -4,9 +4,9 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
-#include "control/stats.h"
+#include "see/stats.h"
 #include "turn_relay_map.h"
-#include "worker.h"
+#include "path/worker.h"
 #include "slow_sum.h"
 
 #define MARK 0x80 // in the source MAC of frames on the fast path

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dp_world.h"
-#include "worker.h"
+#include "path/worker.h"
 
 #define LINE_CLIENTS 5 // the last one on the second port
 #define LINE_CHANNEL 0x4001
