@@ -2,7 +2,7 @@
 // Loads and frees the configuration. A file is read in three steps: text to tree (reading/yaml.c),
 // tree to struct conf by the schema (reading/read.c, reading/value.c), then the checks that take
 // more than one key (checks/validate.c). Before these, each port gets its device (checks/bonds.c),
-// and VLANs become ports (expanding/vlans.c).
+// and VLANs become ports (expanding/vlan_ports.c).
 #include "conf.h"
 
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "expanding/beside.h"
 #include "expanding/derive.h"
 #include "expanding/state_place.h"
-#include "expanding/vlans.h"
+#include "expanding/vlan_ports.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/read.h"
 #include "reading/yaml.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 // Returns NULL, with the reason in x->error, on failure.
 static struct conf *load_file(struct conf_ctx *x)

@@ -4,7 +4,7 @@
 #include <syslog.h>
 
 #include "conf_log.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 const struct conf_choice conf_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
 	{"notice", LOG_NOTICE}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};

@@ -13,7 +13,7 @@
 #include "reading/node.h"
 #include "reading/read.h"
 #include "reading/yaml.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define FILES_MAX 256 // files in one directory
 #define SUFFIX ".yaml"

@@ -7,11 +7,11 @@
 #include "checks/reach.h"
 #include "checks/validate.h"
 #include "conf.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 bool conf_learns(const struct conf_port *p, bool is_v4)
 {

@@ -8,7 +8,7 @@
 #include "checks/ports.h"
 #include "conf.h"
 #include "conf_changes.h"
-#include "tell.h"
+#include "problems.h"
 
 // --- the keys of hot.c ---------------------------------------------------------------------------
 

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "changes/hot.h"
+#include "changes/hot_keys.h"
 #include "changes/lacking.h"
 #include "changes/said.h"
 #include "conf.h"
 #include "expanding/beside.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define SHOWN LACKING_LEN // bytes of a value that are shown
 

@@ -8,7 +8,7 @@
 #include "checks/ports.h"
 #include "conf.h"
 #include "conf_changes.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 
 static bool is_none(const struct addr *a)
 {

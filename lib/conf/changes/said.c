@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "addr.h"
-#include "changes/hot.h"
+#include "changes/hot_keys.h"
 #include "reading/node.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define PATH_MAX_LEN 768 // user names have up to 508 bytes
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "conf.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"

@@ -12,7 +12,7 @@
 #include "checks/ports.h"
 #include "checks/routers.h"
 #include "conf.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"

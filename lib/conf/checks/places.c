@@ -5,7 +5,7 @@
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/node.h"
-#include "tell.h"
+#include "problems.h"
 
 #define SHARED_PLACES 100000 // allocations that memory is reserved for with shared ports
 #define PLACES_MOST 16777216 // maximum of limits.allocations

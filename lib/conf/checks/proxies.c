@@ -7,7 +7,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "tell.h"
+#include "problems.h"
 
 #define PROXIES_MAX 64 // the limit of lib/stream
 #define V4_BITS 96 // leading bits of the 128-bit form that precede the IPv4 address

@@ -9,7 +9,7 @@
 #include "checks/warn.h"
 #include "conf.h"
 #include "turn_relay_map.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/node.h"
 
 #define POOLS_MAX 15 // relay.pools

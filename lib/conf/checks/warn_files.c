@@ -8,7 +8,7 @@
 #include "checks/warn.h"
 #include "conf.h"
 #include "reading/node.h"
-#include "tell.h"
+#include "problems.h"
 
 #define CHMOD "everyone on this host can read the secrets in the file: chmod o-r"
 

@@ -10,7 +10,7 @@
 
 #include "conf.h"
 #include "devices/packet_spec.h"
-#include "expanding/vlans.h"
+#include "expanding/vlan_ports.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"

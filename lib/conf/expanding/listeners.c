@@ -13,7 +13,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/read.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 // turn_view.listener is a byte, and lib/dp reserves its last value.
 #define LISTENERS_MAX 255

@@ -9,7 +9,7 @@
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/node.h"
-#include "tell.h"
+#include "problems.h"
 
 // The file that a node stands in. Without a node: the file that is being read.
 static const char *file_of(const struct conf_ctx *x, const struct conf_node *n)

@@ -17,7 +17,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "secret.h"
 
 #define ZWNJ 0x200c

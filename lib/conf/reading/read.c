@@ -16,7 +16,7 @@
 #include "reading/text.h"
 #include "reading/value.h"
 #include "reading/yaml.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "secret.h"
 
 // --- the walk ------------------------------------------------------------------------------------

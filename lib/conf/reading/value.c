@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "hex.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/fail.h"
 #include "reading/opaque.h"
-#include "reading/port_addrs.h"
-#include "reading/prefix_file.h"
-#include "reading/secret_file.h"
-#include "reading/services.h"
+#include "values/port_addrs.h"
+#include "values/prefix_file.h"
+#include "values/secret_file.h"
+#include "values/services.h"
 #include "stun.h"
 #include "turn_config.h"
 

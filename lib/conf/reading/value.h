@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "reading/node.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define CONF_SHOWN_LEN 48
 

@@ -13,7 +13,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "secret.h"
 
 #define DEPTH_MAX 16

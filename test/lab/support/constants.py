@@ -7,7 +7,7 @@ import re
 
 import lab as labs
 
-with open(os.path.join(labs.TOP, "lib/conf/schema_constants.c")) as table:
+with open(os.path.join(labs.TOP, "lib/conf/schema/schema_constants.c")) as table:
     NAMES = re.findall(r'^{TESTS "([^"]+)"', table.read(), re.M)
 
 

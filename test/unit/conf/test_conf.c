@@ -8,7 +8,7 @@
 #include "addr_text.h"
 #include "conf_file.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "test.h"
 
 static struct conf *load(const char *path)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schema.h"
+#include "schema/schema.h"
 #include "test.h"
 
 // A section is scanned up to the first key of another section.

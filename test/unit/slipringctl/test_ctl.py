@@ -246,7 +246,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("slipringctl top --sort=b"), ["bitrate", "bytes"])
 
     def test_areas_and_levels_are_those_of_the_log(self):
-        with open(os.path.join(world.TOP, "lib/conf/conf_log.h")) as file:
+        with open(os.path.join(world.TOP, "lib/conf/public/conf_log.h")) as file:
             areas = re.findall(r'X\(CONF_AREA_\w+, "(\w+)"', file.read())
         with open(os.path.join(world.TOP, "lib/conf/conf_log.c")) as file:
             levels = re.findall(r'\{"(\w+)", LOG_', file.read())

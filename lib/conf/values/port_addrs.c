@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the entries of ports[].addresses: single addresses and ranges, alone or in a mapping with
 // the external addresses that the network translates them to.
-#include "reading/port_addrs.h"
+#include "values/port_addrs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/read.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define RUN_MAX 65536 // more addresses than a port can have
 

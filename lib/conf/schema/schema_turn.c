@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of listeners, relay addresses and users.
 #include "reading/ctx.h"
-#include "schema_rows.h"
+#include "schema/schema_rows.h"
 
 // clang-format off
 static const struct conf_key rows[] = {

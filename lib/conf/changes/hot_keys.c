@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys that take effect without a restart, and the keys that are secrets.
-#include "changes/hot.h"
+#include "changes/hot_keys.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "schema.h"
+#include "schema/schema.h"
 
 // Each includes all keys below it. All other keys determine memory, devices, threads and sockets,
 // which are made at the start.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formats problems as FILE:LINE:COL: key: reason.
-#include "tell.h"
+#include "problems.h"
 
 #include <stdarg.h>
 #include <stdio.h>

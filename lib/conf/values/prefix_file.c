@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a file of prefixes: one per line, '#' begins a comment, empty lines are skipped.
-#include "reading/prefix_file.h"
+#include "values/prefix_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include "addr.h"
 #include "conf.h"
 #include "hash.h"
-#include "reading/addrs.h"
+#include "values/addrs.h"
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define BYTES_MAX (64u << 20) // of a file
 #define BLANKS " \t\r"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of logs and records, the control socket, memory, neighbours, fragments and ICMP.
 #include "reading/ctx.h"
-#include "schema_rows.h"
+#include "schema/schema_rows.h"
 
 #define AREA(id, name, subject)                                                                   \
 	{"log.areas." name, CONF_CHOICE, ONE(conf, log.areas[id]), .choices = conf_level_choices, \

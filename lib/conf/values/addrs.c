@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address types of the schema: single addresses, ranges, prefixes.
-#include "reading/addrs.h"
+#include "values/addrs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define V4_BITS 96 // leading bits of the 128-bit form that precede the IPv4 address
 

@@ -3,8 +3,8 @@
 // freeing and doc/configuration.md. Its rows are in four files: this one has the process and its
 // ports; schema_turn.c, schema_limits.c and schema_box.c follow.
 #include "reading/ctx.h"
-#include "reading/port_addrs.h"
-#include "schema_rows.h"
+#include "values/port_addrs.h"
+#include "schema/schema_rows.h"
 
 // Parents precede their keys. The keys of a section are adjacent, even across two files. The manual
 // lists the keys in this order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The words that keys with a choice accept; NULL ends each list.
 #include "conf.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "token.h"
 
 const struct conf_choice conf_idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads secrets from separate files.
-#include "reading/secret_file.h"
+#include "values/secret_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "reading/node.h"
 #include "reading/opaque.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 #include "secret.h"
 
 #define SECRET_MAX 1023 // bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks up keys in a table, and gives advice on unknown keys.
-#include "schema.h"
+#include "schema/schema.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,7 +141,7 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 	const char *near = NULL;
 
 	if (parent != NULL && (parent->flags & CONF_HIDDEN) != 0) {
-		snprintf(buf, len, "lib/conf/schema_constants.c has the names");
+		snprintf(buf, len, "lib/conf/schema/schema_constants.c has the names");
 		return NULL;
 	}
 	while ((k = conf_schema_next(t, parent, k)) != NULL && (k->flags & CONF_HIDDEN) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses the kernel's traffic that an exception port carries.
-#include "reading/services.h"
+#include "values/services.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 static const struct {
 	const char *word;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of limits, nat-discovery and peers.
-#include "schema_rows.h"
+#include "schema/schema_rows.h"
 #include "turn.h"
 
 #define RATE(name, owner, leg)                                                               \

@@ -3,7 +3,7 @@
 // with -Dtests=true accept other values in test-constants, which tests use for small pools, short
 // times and low rates. Other builds refuse that section, and the manual leaves it out.
 #include "conf_build.h"
-#include "schema_rows.h"
+#include "schema/schema_rows.h"
 #include "turn.h"
 
 #define TESTS CONF_TEST_CONSTANTS "."

@@ -2,7 +2,7 @@
 // Turns every entry of ports[].vlans into a port, after all ports of the file, so that later code
 // only knows ports. It also updates the places in the file's tree, so that later errors point at
 // the entries.
-#include "expanding/vlans.h"
+#include "expanding/vlan_ports.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "conf.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 #define CONF_ADDRESSES_MAX 4096 // in one list, with ranges and prefixes expanded
 

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "changes/hot.h"
+#include "changes/hot_keys.h"
 #include "conf.h"
 #include "reading/node.h"
 #include "reading/value.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 static void write_names(FILE *out, const struct conf_key *section)
 {
