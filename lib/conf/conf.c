@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "changes/said.h"
-#include "checks/bonds.h"
-#include "checks/validate.h"
+#include "checks/checks.h"
 #include "expanding/beside.h"
 #include "expanding/derive.h"
 #include "expanding/state_place.h"

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "checks/reach.h"
-#include "checks/validate.h"
+#include "checks/checks.h"
 #include "conf.h"
 #include "values/addrs.h"
 #include "reading/ctx.h"

@@ -5,7 +5,7 @@
 
 #include "changes/copies.h"
 #include "changes/said.h"
-#include "checks/ports.h"
+#include "checks/checks.h"
 #include "conf.h"
 #include "conf_changes.h"
 #include "problems.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "changes/copies.h"
-#include "checks/ports.h"
+#include "checks/checks.h"
 #include "conf.h"
 #include "conf_changes.h"
 #include "values/addrs.h"

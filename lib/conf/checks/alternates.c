@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks the servers that clients are sent to, and the program that is run on a drain.
-#include "checks/alternates.h"
+#include "checks/checks.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks bonds: several devices as one port.
-#include "checks/bonds.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "checks/device_check.h"
 #include "conf.h"
 #include "devices/packet_spec.h"
 #include "reading/ctx.h"

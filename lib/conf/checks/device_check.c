@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds device strings that DPDK cannot know, and suggests what the operator may have meant.
-#include "checks/device_check.h"
+#include "checks/checks.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that NAT behaviour discovery has what RFC 5780 section 6 demands: two addresses of a
 // family, with two ports that are equal on both.
-#include "checks/discovery.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks exception ports, and that TCP listeners have one where they need it.
-#include "checks/exceptions.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that each TLS or DTLS listener has a certificate and its key, and ALPN names that a client
 // can send.
-#include "checks/identities.h"
+#include "checks/checks.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks entries of ports[].addresses whose address the network gives.
-#include "checks/learns.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks the keys of access tokens: their lengths and that their names differ. No error quotes a
 // key.
-#include "checks/oauth.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks this box's addresses: each is given once, external addresses are not among them, and
 // listeners and relay addresses are.
-#include "checks/own_addrs.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/identities.h"
-#include "checks/proxies.h"
-#include "checks/ports.h"
-#include "checks/routers.h"
 #include "conf.h"
 #include "values/addrs.h"
 #include "reading/ctx.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks packet ports. The kernel keeps the interface, with its VLANs, addresses and TCP.
-#include "checks/packets.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>

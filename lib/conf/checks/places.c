@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derives limits from the relay ports and the number of users.
-#include "checks/places.h"
-#include "checks/ports.h"
+#include "checks/checks.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/node.h"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks relay.pools: the relay addresses that some peers see.
-#include "checks/pools.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "checks/ports.h"
-#include "checks/realms.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

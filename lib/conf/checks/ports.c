@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks ports, and gathers their addresses, gateways and routes.
-#include "checks/ports.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/bonds.h"
-#include "checks/device_check.h"
-#include "checks/learns.h"
-#include "checks/own_addrs.h"
-#include "checks/routers.h"
 #include "conf.h"
 #include "devices/packet_spec.h"
 #include "expanding/beside.h"

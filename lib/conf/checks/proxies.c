@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks listeners[].proxy: which transports take a header, and which hosts may send it.
-#include "checks/proxies.h"
+#include "checks/checks.h"
 
-#include "checks/warn.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

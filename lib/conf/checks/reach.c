@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of values that work but reach less than the operator may think: ports without gateways,
 // private relay addresses, peer rules that never apply.
-#include "checks/reach.h"
+#include "checks/checks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/warn.h"
 #include "conf.h"
 #include "turn_relay_map.h"
 #include "values/addrs.h"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks realms: the users and secrets of each, and their names and origins. Tenants have long
 // lists of names, so lists are sorted to find duplicates.
-#include "checks/realms.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/oauth.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

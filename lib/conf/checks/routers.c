@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks the routers of gateways and routes.
-#include "checks/routers.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "checks/ports.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that involve more than one key. Each error names the place that the operator should
 // change.
-#include "checks/validate.h"
+#include "checks/checks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/alternates.h"
-#include "checks/discovery.h"
-#include "checks/exceptions.h"
-#include "checks/identities.h"
-#include "checks/packets.h"
-#include "checks/places.h"
-#include "checks/pools.h"
-#include "checks/ports.h"
-#include "checks/realms.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of values that work but may surprise the operator.
-#include "checks/warn.h"
+#include "checks/checks.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "checks/alternates.h"
-#include "checks/places.h"
-#include "checks/proxies.h"
-#include "checks/reach.h"
-#include "checks/warn_files.h"
-#include "checks/writable.h"
 #include "conf.h"
 #include "reading/node.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of secrets that every user of the host can read.
-#include "checks/warn_files.h"
+#include "checks/checks.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checks/warn.h"
 #include "conf.h"
 #include "reading/node.h"
 #include "problems.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of files that other users may change. The configuration decides about a process that starts
 // with privileges, usually as root.
-#include "checks/writable.h"
+#include "checks/checks.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checks/warn.h"
 #include "conf.h"
 #include "expanding/include.h"
 

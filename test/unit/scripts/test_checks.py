@@ -71,7 +71,7 @@ class Layers(unittest.TestCase):
             self.assertIs(layers.is_public(header, "turn"), not private)
         self.assertTrue(layers.is_public("dp.h", "dp"))
         self.assertFalse(layers.is_public("worker.h", "dp"))
-        for header, private in (("conf.h", False), ("schema.h", True), ("checks/ports.h", True)):
+        for header, private in (("conf.h", False), ("schema.h", True), ("checks/checks.h", True)):
             self.assertIs(layers.is_public(header, "conf"), not private)
 
 
