@@ -6,7 +6,7 @@
 #include <rte_memory.h>
 
 #include "cores.h"
-#include "log.h"
+#include "log/log.h"
 
 void cores_allow(bool yes)
 {

@@ -15,7 +15,7 @@
 #include <rte_lcore.h>
 
 #include "eal.h"
-#include "log.h"
+#include "log/log.h"
 
 unsigned int eal_cpus_allowed(unsigned int cpus[RTE_MAX_LCORE])
 {

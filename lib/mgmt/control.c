@@ -12,7 +12,7 @@
 
 #include "clock.h"
 #include "control.h"
-#include "log.h"
+#include "log/log.h"
 #include "socket/commands.h"
 #include "socket/place.h"
 #include "stun.h"

@@ -11,10 +11,10 @@
 
 #include "capture/captures_rows.h"
 #include "clock.h"
-#include "log.h"
+#include "log/log.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
-#include "socket/shown.h"
+#include "answers/shown.h"
 
 #define TICK_US 10000
 #define SECONDS 60 // default of the request

@@ -7,7 +7,7 @@
 #include "conf.h"
 #include "port.h"
 #include "socket/fields.h"
-#include "socket/shown.h"
+#include "answers/shown.h"
 
 static const char *const kinds[] = {[DP_CAPTURE_RX] = "rx",
 	[DP_CAPTURE_TX] = "tx",

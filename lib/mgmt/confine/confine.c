@@ -19,7 +19,7 @@
 #include "confine/calls.h"
 #include "confine/give.h"
 #include "devices/packet_spec.h"
-#include "log.h"
+#include "log/log.h"
 #include "port.h"
 #include "vtap_spec.h"
 

@@ -12,7 +12,7 @@
 
 #include "conf.h"
 #include "crash/crash_files.h"
-#include "log.h"
+#include "log/log.h"
 #include "watch/watch.h"
 
 #define REPORTS 1024

@@ -12,10 +12,10 @@
 #include "conf.h"
 #include "dp.h"
 #include "dp_alternates.h"
-#include "drain/alternates.h"
+#include "drain/alternate.h"
 #include "drain/hook.h"
-#include "log.h"
-#include "reload.h"
+#include "log/log.h"
+#include "reload/reload.h"
 #include "state/stop.h"
 
 #define SURE_MS 100 // how long the count must stay low: the workers' counters lag a little

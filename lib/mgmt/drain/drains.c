@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "conf.h"
-#include "drain/alternates.h"
+#include "drain/alternate.h"
 #include "drain/drain.h"
-#include "log.h"
+#include "log/log.h"
 #include "socket/fields.h"
-#include "socket/shown.h"
+#include "answers/shown.h"
 
 #define DEADLINE_MAX 2592000 // like drain.deadline
 #define BELOW_MAX 16777216 // like drain.below

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "conf_drain.h"
 #include "drain/helper.h"
-#include "log.h"
+#include "log/log.h"
 
 #define SLACK_MS 3000 // for the helper process itself
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "event_text.h"
+#include "events/event_text.h"
 #include "stream.h"
 #include "stun.h"
 #include "turn_refusal.h"

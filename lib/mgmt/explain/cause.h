@@ -3,7 +3,7 @@
 // to lib/mgmt.
 #pragma once
 
-#include "attempts.h"
+#include "explain/attempts.h"
 
 struct cause {
 	int row; // index of the attempt that shows it; -1 = no attempt does

@@ -6,12 +6,12 @@
 
 #include "clock.h"
 #include "dp_realms.h"
-#include "event_text.h"
-#include "events.h"
+#include "events/event_text.h"
+#include "events/events.h"
 #include "records/records_line.h"
 #include "explain/cause.h"
 #include "socket/fields.h"
-#include "socket/shown.h"
+#include "answers/shown.h"
 
 #define ROWS 16 // default number of attempts
 #define ROWS_MAX 64

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "addr.h"
-#include "log.h"
+#include "log/log.h"
 
 #define WORKER_MOST 8 // conflicts taken from each worker per tick, even if it has more
 

@@ -10,7 +10,7 @@
 
 #include "conf.h"
 #include "devices/packet_spec.h"
-#include "log.h"
+#include "log/log.h"
 
 #define RESERVED_LEN 65536 // limit of the kernel's list as text
 

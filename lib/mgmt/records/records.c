@@ -16,7 +16,7 @@
 
 #include "clock.h"
 #include "fatal.h"
-#include "log.h"
+#include "log/log.h"
 
 // Capacity in records: an order or a reload can end very many allocations at once. These are 64 MB
 // of address space; pages that were never used take no memory.

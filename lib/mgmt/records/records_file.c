@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "counter.h"
-#include "log.h"
+#include "log/log.h"
 
 #define CHECK_MS 1000
 #define STUCK_MS 60000 // interval of attempts to rotate after a failure

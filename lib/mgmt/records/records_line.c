@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-#include "escape.h"
-#include "event_text.h"
+#include "log/escape.h"
+#include "events/event_text.h"
 
 static void put_text(json_t *o, const char *name, const char *text)
 {

@@ -3,7 +3,7 @@
 #include "reload/expiry_told.h"
 
 #include "dp.h"
-#include "log.h"
+#include "log/log.h"
 
 void expiry_told_start(struct expiry_told *t, uint64_t now_ms)
 {

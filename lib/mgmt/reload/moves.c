@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "conf.h"
-#include "line.h"
+#include "log/text_line.h"
 
 static void add_change(
 	struct mgmt_line *l, const char *label, const struct addr *was, const struct addr *current)

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "bursts.h"
+#include "log/bursts.h"
 #include "clock.h"
 #include "conf.h"
-#include "events.h"
-#include "log.h"
+#include "events/events.h"
+#include "log/log.h"
 
 static bool same_text(const char *a, const char *b)
 {

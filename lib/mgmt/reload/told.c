@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "conf_changes.h"
-#include "log.h"
+#include "log/log.h"
 
 void told_write(void *ctx, const struct conf_change *c)
 {

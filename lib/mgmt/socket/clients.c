@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "log.h"
+#include "log/log.h"
 #include "socket/clients.h"
 
 #define READ_BYTES 16384

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "drain/drains.h"
-#include "escape.h"
+#include "log/escape.h"
 #include "explain/explain.h"
-#include "log.h"
+#include "log/log.h"
 #include "socket/commands.h"
-#include "socket/configs.h"
-#include "socket/crashes.h"
-#include "socket/listings.h"
-#include "socket/logs.h"
+#include "answers/configs.h"
+#include "answers/crashes.h"
+#include "answers/listings.h"
+#include "answers/logs.h"
 #include "state/stop.h"
 
 static enum command_end show_help(struct command *c);

@@ -9,9 +9,9 @@
 #include "conf.h"
 #include "dp.h"
 #include "socket/clients.h"
-#include "socket/diffs.h"
-#include "socket/facts.h"
-#include "socket/scans.h"
+#include "answers/diffs.h"
+#include "answers/facts.h"
+#include "answers/scans.h"
 
 struct mgmt_events;
 struct mgmt_reload;

@@ -12,9 +12,9 @@
 #include "dp.h"
 #include "dp_state.h"
 #include "dpdk_compat.h"
-#include "log.h"
-#include "rows.h"
-#include "socket/shown.h"
+#include "log/log.h"
+#include "telemetry/rows.h"
+#include "answers/shown.h"
 
 static const char *const starts[] = {[DP_STATE_EMPTY] = "empty",
 	[DP_STATE_TAKEN] = "taken",

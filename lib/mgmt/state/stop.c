@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "dp_state.h"
-#include "log.h"
-#include "socket/shown.h"
+#include "log/log.h"
+#include "answers/shown.h"
 
 enum order { AS_CONFIGURED, KEEP, FORGET };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "log.h"
+#include "log/log.h"
 
 #define WINDOW_MS 10000
 #define WINDOWS 3 // wrong ones in a row, until it is logged

@@ -23,7 +23,7 @@
 #include "crash/crash_stack.h"
 #include "dp.h"
 #include "fatal.h"
-#include "log.h"
+#include "log/log.h"
 #include "watch/notify.h"
 #include "watch/watch_alarm.h"
 #include "watch/watch_report.h"

@@ -11,7 +11,7 @@
 
 #include "counter.h"
 #include "crash/crash.h"
-#include "log.h"
+#include "log/log.h"
 #include "watch/watched.h"
 
 #define ANSWER_NS UINT64_C(100000000) // how long to wait for a stack

@@ -4,9 +4,9 @@
 #include "addr_text.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "drain/alternates.h"
+#include "drain/alternate.h"
 #include "drain/drain.h"
-#include "reload.h"
+#include "reload/reload.h"
 #include "turn_refusal.h"
 #include "path/worker.h"
 

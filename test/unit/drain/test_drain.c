@@ -6,7 +6,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "drain/drain.h"
-#include "reload.h"
+#include "reload/reload.h"
 #include "path/worker.h"
 
 #define SECOND UINT64_C(1000)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "addr_text.h"
-#include "attempts.h"
+#include "explain/attempts.h"
 #include "test.h"
 #include "turn_refusal.h"
 

@@ -5,8 +5,8 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_world.h"
-#include "log.h"
-#include "bursts.h"
+#include "log/log.h"
+#include "log/bursts.h"
 #include "see/stats.h"
 #include "path/worker.h"
 

@@ -9,7 +9,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
-#include "socket/scans.h"
+#include "answers/scans.h"
 #include "path/worker.h"
 
 static struct dp_world world;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "socket/lines.h"
-#include "socket/ranking.h"
+#include "answers/ranking.h"
 #include "test.h"
 #include "test_rand.h"
 

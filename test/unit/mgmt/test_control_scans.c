@@ -6,7 +6,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
-#include "socket/scans.h"
+#include "answers/scans.h"
 #include "path/worker.h"
 
 #define PATIENCE_MS 30000

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dp.h"
-#include "log.h"
+#include "log/log.h"
 #include "reload/expiry_told.h"
 #include "test.h"
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "report.h"
-#include "rows.h"
+#include "log/log.h"
+#include "log/report.h"
+#include "telemetry/rows.h"
 #include "test.h"
 
 #define LINES 200

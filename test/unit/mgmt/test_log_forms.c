@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "../loadgen/support/json_reader.h"
-#include "escape.h"
+#include "log/escape.h"
 #include "records/records_line.h"
-#include "logging/log_form.h"
-#include "logging/log_journal.h"
+#include "log/log_form.h"
+#include "log/log_journal.h"
 #include "test.h"
 #include "test_rand.h"
 

@@ -13,7 +13,7 @@
 
 #include <rte_log.h>
 
-#include "log.h"
+#include "log/log.h"
 #include "port.h"
 #include "test.h"
 

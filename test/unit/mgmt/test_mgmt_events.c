@@ -10,12 +10,12 @@
 
 #include <jansson.h>
 
-#include "attempts.h"
+#include "explain/attempts.h"
 #include "see/event_rings.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "events.h"
-#include "log.h"
+#include "events/events.h"
+#include "log/log.h"
 #include "records/records.h"
 #include "turn_event.h"
 #include "turn_refusal.h"

@@ -9,8 +9,8 @@
 #include "conf.h"
 #include "conf_file.h"
 #include "hash.h"
-#include "log.h"
-#include "reload.h"
+#include "log/log.h"
+#include "reload/reload.h"
 #include "reload/own_change.h"
 #include "test.h"
 

@@ -12,7 +12,7 @@
 #include "conf_dir.h"
 #include "dp.h"
 #include "hash.h"
-#include "reload.h"
+#include "reload/reload.h"
 #include "reload/in_use.h"
 #include "reload/own_change.h"
 #include "stun.h"
