@@ -23,7 +23,7 @@
 #include "dp_state.h"
 #include "port.h"
 #include "review.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 

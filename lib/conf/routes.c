@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "conf.h"
-#include "routes.h"
+#include "tables/routes.h"
 
 // Several addresses of one subnet make one route. A subnet of a single address makes no route: the
 // only host there is this box.

@@ -5,7 +5,7 @@
 #include "invariant.h"
 #include "neigh_shares.h"
 #include "net_int.h"
-#include "table.h"
+#include "tables/table.h"
 
 #define RETRY_MS 1000 // between requests for one target, and the lifetime of a failure
 #define OWNER_MS 100 // between requests for a contested address

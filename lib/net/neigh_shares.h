@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "addr.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "net.h"
 
 #define NEIGH_TRIES 3 // most requests to find a target

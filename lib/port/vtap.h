@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vtap: a virtual NIC on a Linux TAP with virtio-net headers. One end is the port, the other end a
-// network interface of the kernel; see lib/base/vtap_spec.h for its device strings. If the kernel
-// supports it, frames pass between the ends with incomplete checksums and as whole super-frames
-// (super.h).
+// network interface of the kernel; see lib/base/devices/vtap_spec.h for its device strings. If the
+// kernel supports it, frames pass between the ends with incomplete checksums and as whole
+// super-frames (super.h).
 //
 // Opening the port makes the interface, starting brings it up, stopping brings it down, and closing
 // removes it. If somebody else removes it, port_ops.watch makes it again. The user of the interface
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "port.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 struct port_request;
 

@@ -8,7 +8,7 @@
 #include "addr.h"
 #include "hash.h"
 #include "stream.h"
-#include "table.h"
+#include "tables/table.h"
 
 struct conn_limits_source {
 	struct addr addr; // the counted leading bits; the others are zero

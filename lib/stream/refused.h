@@ -4,7 +4,7 @@
 // refusal is only counted. Private to lib/stream.
 #pragma once
 
-#include "fold.h"
+#include "tables/fold.h"
 #include "stream.h"
 
 #define REFUSED_PLACES 256

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "addr.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "identity/expiry.h"
 #include "relay/stream_relay.h"
 #include "stream_refusals.h"

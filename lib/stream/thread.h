@@ -13,7 +13,7 @@
 #include "ilist.h"
 #include "in/turns.h"
 #include "out/gather.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "nap.h"
 #include "refused.h"
 #include "stream.h"

@@ -7,9 +7,9 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
-#include "base64.h"
+#include "text/base64.h"
 #include "gcm.h"
-#include "hex.h"
+#include "text/hex.h"
 #include "stun_int.h"
 
 #define MAC_SHORT 20 // bytes of a MAC key for HMAC-SHA1

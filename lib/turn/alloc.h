@@ -7,7 +7,7 @@
 #include "limits/quota.h"
 #include "relayed/relay_ports.h"
 #include "relayed/reservation.h"
-#include "trie.h"
+#include "tables/trie.h"
 #include "turn.h"
 #include "turn_event.h"
 

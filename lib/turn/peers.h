@@ -2,7 +2,7 @@
 // Permissions and channels of an allocation (RFC 8656 9 and 12).
 #pragma once
 
-#include "trie.h"
+#include "tables/trie.h"
 #include "turn.h"
 #include "turn_refusal.h"
 

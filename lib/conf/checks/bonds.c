@@ -11,7 +11,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 // Returns a port that uses the device of member k of port i, too, if it comes earlier in the file
 // or is not a bond. NULL if there is no such port.

@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "devices/packet_spec.h"
-#include "hex.h"
-#include "vtap_spec.h"
+#include "text/hex.h"
+#include "devices/vtap_spec.h"
 
 // A part of a PCI address: its maximum number of hexadecimal digits, and its maximum value.
 struct part {

@@ -10,7 +10,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 static bool same_netns(const char *a, const char *b)
 {

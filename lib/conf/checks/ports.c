@@ -14,7 +14,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 {

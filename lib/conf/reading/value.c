@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hex.h"
+#include "text/hex.h"
 #include "values/addrs.h"
 #include "reading/fail.h"
 #include "reading/opaque.h"

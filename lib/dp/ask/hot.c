@@ -17,7 +17,7 @@
 #include "ip/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
-#include "routes.h"
+#include "tables/routes.h"
 #include "path/worker.h"
 
 // A worker's share of a limit. At least 1, if the limit is not 0.

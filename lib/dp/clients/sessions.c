@@ -19,7 +19,7 @@
 #include "invariant.h"
 #include "net.h"
 #include "stream.h"
-#include "table.h"
+#include "tables/table.h"
 #include "turn.h"
 #include "turn_config.h"
 #include "turn_mark.h"

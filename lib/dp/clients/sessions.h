@@ -32,10 +32,10 @@
 #include "dtls/dtls_hello.h"
 #include "hash.h"
 #include "ilist.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "link/local_addrs.h"
 #include "stream.h"
-#include "table.h"
+#include "tables/table.h"
 #include "turn.h"
 #include "path/worker.h"
 

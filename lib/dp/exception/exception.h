@@ -14,7 +14,7 @@
 
 #include <rte_common.h>
 
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "exception/exception_note.h"
 #include "exception/exception_rules.h"
 #include "net.h"

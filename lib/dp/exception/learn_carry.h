@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "conf.h"
 #include "exception/learn_rules.h"
 

@@ -20,7 +20,7 @@
 #include "drop_of.h"
 #include "fragment.h"
 #include "invariant.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "link/local_addrs.h"
 #include "net.h"
 #include "reassembly.h"

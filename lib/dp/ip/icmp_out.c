@@ -11,7 +11,7 @@
 #include "dp_view.h"
 #include "drop_of.h"
 #include "icmp_error.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"

@@ -13,7 +13,7 @@
 #include "link/tx.h"
 #include "neigh_asked.h"
 #include "net.h"
-#include "routes.h"
+#include "tables/routes.h"
 #include "path/worker.h"
 #include "workers/mbuf_meta.h"
 

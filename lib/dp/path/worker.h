@@ -8,7 +8,7 @@
 #include <rte_common.h>
 
 #include "path/backlog.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "conf.h"
 #include "ask/fault.h"
 #include "see/losses.h"
@@ -22,7 +22,7 @@
 #include "hash.h"
 #include "path/idle.h"
 #include "ip/path_mtu.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"

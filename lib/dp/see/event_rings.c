@@ -11,7 +11,7 @@
 
 #include "capture/capture.h"
 #include "see/event_rings.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "datapath.h"
 #include "dp.h"
 #include "turn_event.h"

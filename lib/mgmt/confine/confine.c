@@ -21,7 +21,7 @@
 #include "devices/packet_spec.h"
 #include "log/log.h"
 #include "port.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 #define GROUPS_MAX 64
 #define LOW_PORTS 1024

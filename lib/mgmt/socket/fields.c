@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dp_realms.h"
-#include "hex.h"
+#include "text/hex.h"
 #include "reload/in_use.h"
 #include "socket/fields.h"
 

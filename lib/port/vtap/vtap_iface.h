@@ -2,7 +2,7 @@
 // The kernel's end of a TAP: its interface. Private to lib/port.
 #pragma once
 
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 struct port;
 struct port_request;

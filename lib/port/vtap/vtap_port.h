@@ -8,7 +8,7 @@
 #include "vtap/vtap_iface.h"
 #include "vtap/vtap_rx.h"
 #include "vtap/vtap_tx.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 struct vtap {
 	struct port port;

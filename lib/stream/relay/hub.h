@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "bitset.h"
-#include "bucket.h"
+#include "tables/bitset.h"
+#include "rates/bucket.h"
 #include "hash.h"
 #include "relay/stream_relay.h"
 

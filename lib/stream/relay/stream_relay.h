@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "addr.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 
 #define STREAM_IDENT_LEN 16
 

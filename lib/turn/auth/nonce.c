@@ -3,7 +3,7 @@
 // clients cannot use up memory by asking for nonces.
 #include "auth/nonce.h"
 #include "auth/policy.h"
-#include "base64.h"
+#include "text/base64.h"
 
 #define COOKIE_LEN 13 // "obMatJos2" and 4 characters of features (RFC 8489 9.2)
 #define STAMP_LEN 4

@@ -4,12 +4,12 @@
 
 #include "hash.h"
 #include "mobile/ticket.h"
-#include "prefixes.h"
+#include "tables/prefixes.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
 #include "requests/discovery.h"
 #include "stun.h"
-#include "table.h"
+#include "tables/table.h"
 #include "turn_config.h"
 #include "turn_policy.h"
 

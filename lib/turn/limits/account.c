@@ -2,7 +2,7 @@
 // One bucket that several threads share.
 #include "limits/account.h"
 
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "invariant.h"
 
 // After this many failed tries other threads have taken as often. Then account_take() takes without

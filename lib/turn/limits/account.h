@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One bucket of bytes or datagrams, stored like those of lib/base/bucket.h: as the time until which
-// all taken tokens are paid for. So a bucket is one word, a new rate applies at once, and elapsed
-// time costs nothing. PURE
+// One bucket of bytes or datagrams, stored like those of lib/base/rates/bucket.h: as the time until
+// which all taken tokens are paid for. So a bucket is one word, a new rate applies at once, and
+// elapsed time costs nothing. PURE
 //
 // Several threads take from one bucket. Each takes a piece of its contents, and returns when that
 // is used up. No thread waits for another.

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "limits/pool.h"
-#include "table.h"
+#include "tables/table.h"
 
 struct holding {
 	uint64_t holder_hash; // a keyed hash of user and peer

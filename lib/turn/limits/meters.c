@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets meters up, fills their credit, and names the rate that a datagram exceeds.
 #include "limits/meters.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "invariant.h"
 #include "limits/accounts.h"
 #include "shard.h"
-#include "table.h"
+#include "tables/table.h"
 #include "tcp/tcp_usage.h"
 #include "turn_drop.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "invariant.h"
-#include "trie.h"
+#include "tables/trie.h"
 
 // Free records are chained through one word of their own. A freed record stays in limbo until the
 // end of the round, because plans of the round may refer to it; except for that word it keeps its

@@ -16,7 +16,7 @@
 //   attempt is lost, its retransmission is only not recognised and counted once more.
 #pragma once
 
-#include "fold.h"
+#include "tables/fold.h"
 #include "hash.h"
 #include "turn_event.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base64.h"
+#include "text/base64.h"
 #include "bytes.h"
 #include "stun.h"
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "addr.h"
-#include "bucket.h"
-#include "routes.h"
+#include "rates/bucket.h"
+#include "tables/routes.h"
 #include "stun.h"
 
 #define TURN_WORKERS_MAX 64

@@ -5,7 +5,7 @@
 // its parity until a later allocation finds it rested; nothing runs on a timer. The links of the
 // FIFOs are in memory that the owner of an allocated port may use.
 #include "relayed/relay_ports.h"
-#include "bitset.h"
+#include "tables/bitset.h"
 #include "invariant.h"
 #include "relayed/relay_map.h"
 

@@ -9,7 +9,7 @@
 #include "limits/pool.h"
 #include "limits/share.h"
 #include "relayed/shared_map.h"
-#include "table.h"
+#include "tables/table.h"
 #include "turn.h"
 
 struct shared_address {

@@ -3,7 +3,7 @@
 // and the accounts of users and realms are shared by all threads anyway. So a stream thread draws
 // from them as a worker does, and only the worker opens and closes them.
 #include "tcp/tcp_usage.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "invariant.h"
 #include "limits/accounts.h"
 #include "limits/meters.h"

@@ -3,7 +3,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-#include "base64.h"
+#include "text/base64.h"
 #include "test.h"
 #include "test_rand.h"
 

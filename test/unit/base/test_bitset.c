@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bitset.h"
+#include "tables/bitset.h"
 #include "test.h"
 #include "test_rand.h"
 

@@ -3,7 +3,7 @@
 // kept, debt is paid first, and rate 0 means no limit.
 #include <stdbool.h>
 
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "test.h"
 #include "test_rand.h"
 

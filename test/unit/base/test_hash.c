@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "hash_portable.h"
-#include "table.h"
+#include "tables/table.h"
 #include "test.h"
 #include "test_rand.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "addr_text.h"
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "test.h"
 #include "test_rand.h"
 

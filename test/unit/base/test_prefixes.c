@@ -4,7 +4,7 @@
 
 #include "addr_text.h"
 #include "clock.h"
-#include "prefixes.h"
+#include "tables/prefixes.h"
 #include "test.h"
 
 #define MANY 1000000

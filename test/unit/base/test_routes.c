@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port that leads to a destination.
 #include "addr_text.h"
-#include "routes.h"
+#include "tables/routes.h"
 #include "test.h"
 
 static struct route table[16];

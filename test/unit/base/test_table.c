@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "tables/table.h"
 #include "test.h"
 #include "test_rand.h"
 

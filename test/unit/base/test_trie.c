@@ -5,7 +5,7 @@
 
 #include "test.h"
 #include "test_rand.h"
-#include "trie.h"
+#include "tables/trie.h"
 
 #define RECORDS 4096
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "test.h"
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 static char error[160];
 

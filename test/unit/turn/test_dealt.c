@@ -6,7 +6,7 @@
 
 #include "turn_fixture.h"
 
-#include "table.h"
+#include "tables/table.h"
 
 static struct hash_key random_key(struct test_rand *r)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Token buckets: converts tokens to time and back.
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "invariant.h"
 
 #define SECOND_NS UINT64_C(1000000000)

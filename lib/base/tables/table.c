@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the index, inserts, removes, and walks the candidates; the first guess is inline in
 // table.h.
-#include "table.h"
+#include "tables/table.h"
 #include "invariant.h"
 
 // If the first bucket has at least this many entries, a new entry goes to the emptier of its two

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set: bits, and two levels of counts above them that find the nth member, and the next one.
-#include "bitset.h"
+#include "tables/bitset.h"
 #include "invariant.h"
 
 #define WORD 64u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes tokens of sources and networks.
-#include "limiter.h"
+#include "rates/limiter.h"
 #include "invariant.h"
 
 void limiter_init(struct limiter *l, void *mem, uint32_t sources, uint32_t networks)

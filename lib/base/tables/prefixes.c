@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts prefixes to ranges: in sorted order, nested prefixes are open at the same time, and the
 // innermost one determines the value of a range.
-#include "prefixes.h"
+#include "tables/prefixes.h"
 #include "invariant.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table of a few routes, searched linearly from its longest prefix on.
-#include "routes.h"
+#include "tables/routes.h"
 
 #include <stdlib.h>
 

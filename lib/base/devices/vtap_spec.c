@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses vtap:NAME[,key=value]... and reports malformed strings.
-#include "vtap_spec.h"
+#include "devices/vtap_spec.h"
 
 #include <ctype.h>
 #include <stdarg.h>

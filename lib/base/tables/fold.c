@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Entries of folded events: their keys, counts and queue.
-#include "fold.h"
+#include "tables/fold.h"
 #include "invariant.h"
 
 #define EXPIRE_BUDGET 8 // entries per call

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "addr.h"
-#include "bucket.h"
+#include "rates/bucket.h"
 #include "hash.h"
 
 struct limiter {
