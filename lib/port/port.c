@@ -8,7 +8,7 @@
 #include "port.h"
 #include "port_log.h"
 #include "replay.h"
-#include "request.h"
+#include "open_request.h"
 #include "vtap.h"
 
 RTE_LOG_REGISTER(port_logtype, port, INFO)

@@ -16,7 +16,7 @@
 
 #include "counter.h"
 #include "replay.h"
-#include "request.h"
+#include "open_request.h"
 
 #define SCRATCH_LEN (128 * 1024) // bytes; any single-buffer frame fits, so tx need not check
 

@@ -17,7 +17,7 @@
 #include "dpdk_compat.h"
 #include "ethdev/bond.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 
 #define BOND_DRIVER "net_bonding"
 #define STALE_BURST 32

@@ -16,7 +16,7 @@
 
 #include "ethdev/device.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 
 #define DEVICE_NAME_LEN 64
 

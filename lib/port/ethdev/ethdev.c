@@ -18,7 +18,7 @@
 #include "ethdev/wake.h"
 #include "host/kernel_host.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 
 // Checksums that the NIC verifies if it can; the flags of each mbuf have the result.
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)

@@ -8,7 +8,7 @@
 #include "ethdev/ethdev.h"
 #include "ethdev/uso.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 #include "super/super.h"
 
 #define COMMON (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)

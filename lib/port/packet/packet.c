@@ -19,7 +19,7 @@
 #include "packet/packet_filter.h"
 #include "packet/packet_port.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 
 #define SEND_BUFFER (4 << 20) // bytes of the send buffer of one queue
 

@@ -13,7 +13,7 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 
-#include "request.h"
+#include "open_request.h"
 
 static int query_iface(
 	const struct packet_iface *f, const char *name, unsigned long request, struct ifreq *q)

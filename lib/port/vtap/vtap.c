@@ -10,7 +10,7 @@
 
 #include "host/kernel_host.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 #include "vtap.h"
 #include "vtap/vtap_port.h"
 

@@ -17,7 +17,7 @@
 #include <linux/virtio_net.h>
 
 #include "netns.h"
-#include "request.h"
+#include "open_request.h"
 #include "vtap/vtap_iface.h"
 
 // Debian 12's headers lack these (Linux 6.2).

@@ -9,7 +9,7 @@
 
 #include "host/kernel_host.h"
 #include "port_log.h"
-#include "request.h"
+#include "open_request.h"
 
 static struct vtap *to_vtap(struct port *p)
 {

@@ -9,7 +9,7 @@
 #include "cutter.h"
 #include "ethdev/ethdev.h"
 #include "ethdev/uso.h"
-#include "request.h"
+#include "open_request.h"
 #include "slow_sum.h"
 #include "super/super.h"
 #include "test.h"

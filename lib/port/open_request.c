@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Helpers of all kinds of ports for the request to open them.
-#include "request.h"
+#include "open_request.h"
 
 #include <stdarg.h>
 #include <stdio.h>
