@@ -6,8 +6,10 @@
 #include <openssl/err.h>
 
 #include "tls.h"
+#include "bio_method.h"
 #include "conn.h"
-#include "dtls/dtls.h"
+#include "dtls.h"
+#include "dtls/dtls_context.h"
 #include "identity/alpn.h"
 #include "identity/identities.h"
 #include "identity/tls_offer.h"
@@ -213,24 +215,6 @@ bool stream_certificate(struct streams *s, unsigned int index, struct stream_cer
 
 // --- a BIO on a socket, read a chunk at a time ---------------------------------------------------
 
-static int create_bio(BIO *b)
-{
-	BIO_set_init(b, 1);
-	return 1;
-}
-
-BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
-	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *))
-{
-	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
-
-	if (m != NULL && BIO_meth_set_read(m, in) == 1 && BIO_meth_set_write(m, out) == 1 &&
-		BIO_meth_set_ctrl(m, ctrl) == 1 && BIO_meth_set_create(m, create_bio) == 1)
-		return m;
-	BIO_meth_free(m);
-	return NULL;
-}
-
 static bool would_block(ssize_t rc)
 {
 	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
@@ -286,7 +270,7 @@ static pthread_once_t socket_once = PTHREAD_ONCE_INIT;
 // Makes the method once, for the life of the process.
 static void socket_make(void)
 {
-	socket_method = tls_io_method("socket", socket_read, socket_write, socket_ctrl);
+	socket_method = dtls_bio_method("socket", socket_read, socket_write, socket_ctrl);
 }
 
 static BIO *socket_bio(struct conn *c)

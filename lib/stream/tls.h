@@ -11,7 +11,7 @@
 #include <openssl/ssl.h>
 
 #include "addr.h"
-#include "dtls/dtls.h"
+#include "dtls.h"
 #include "stream.h"
 
 #define TLS_REKEYS 8 // handshake messages (a key update is one) that a client may send at once
@@ -29,9 +29,6 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
 bool tls_allowed(struct thread *t, const struct addr *source);
 // Makes the server's end of a TLS connection. NULL without memory.
 SSL *tls_open(struct streams *s, struct conn *c);
-// Makes a BIO method that lives as long as the process. NULL without memory.
-BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
-	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *));
 
 // Reads from a connection, plain or TLS. Returns the number of bytes, or IO_* (dtls.h). IO_LATER:
 // it would block, or the one read that c->chunk allows is used up. IO_FAILED with c->rekeys above

@@ -2,7 +2,7 @@
 // Pure code reads packet buffers, and ASan does not know where a packet ends in its buffer. Here
 // the same code reads the same frames and messages in blocks of exactly their length.
 #include "datapath.h"
-#include "dtls/dtls_hello.h"
+#include "dtls_hello.h"
 #include "exception/exception.h"
 #include "fuzz.h"
 #include "send_indication.h"

@@ -16,7 +16,7 @@
 #include "datapath.h"
 #include "dp.h"
 #include "dp_burst.h"
-#include "dtls/dtls.h"
+#include "dtls.h"
 #include "path/rewrite.h"
 #include "stream.h"
 #include "turn.h"

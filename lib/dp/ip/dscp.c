@@ -5,7 +5,7 @@
 #include "bytes.h"
 #include "dp_burst.h"
 #include "dp_view.h"
-#include "dtls/dtls_hello.h"
+#include "dtls_hello.h"
 #include "path/fastpath.h"
 #include "link/local_addrs.h"
 #include "net.h"

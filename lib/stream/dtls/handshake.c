@@ -3,8 +3,8 @@
 // with waiting datagrams, and the outcomes to report to the workers.
 #include <stdlib.h>
 
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_pieces.h"
+#include "dtls_hello.h"
+#include "dtls_pieces.h"
 #include "identity/identities.h"
 #include "thread.h"
 
@@ -250,8 +250,8 @@ static void open_with(struct thread *t, struct handshake **slot, struct later *l
 		return;
 	pthread_mutex_lock(&t->s->tls_lock);
 	if (kept)
-		(*slot)->handshake = dtls_open(
-			identities_dtls(t->s->identities, (*slot)->listener), &t->s->conf.dtls, &w);
+		(*slot)->handshake = dtls_open(identities_dtls(t->s->identities, (*slot)->listener),
+			t->s->conf.dtls.mtu, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
 	if ((*slot)->handshake != NULL) {
 		dtls_pieces_free((*slot)->pieces);

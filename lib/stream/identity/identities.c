@@ -8,7 +8,7 @@
 
 #include <openssl/ssl.h>
 
-#include "dtls/dtls.h"
+#include "dtls/dtls_context.h"
 #include "identity/tls_copy.h"
 #include "stream.h"
 #include "tls.h"

@@ -21,7 +21,7 @@
 #include "clients/sessions.h"
 #include "datapath.h"
 #include "dp_burst.h"
-#include "dtls/dtls.h"
+#include "dtls.h"
 #include "dtls_clients_world.h"
 #include "path/worker.h"
 

@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "bytes.h"
-#include "dtls/dtls.h"
-#include "dtls/dtls_session.h"
+#include "dtls.h"
+#include "dtls_session.h"
 
 #define BURST 32
 #define CHUNK 64 // bursts between two looks at the clock

@@ -6,7 +6,7 @@
 
 #include "clients/sessions.h"
 #include "dp.h"
-#include "dtls/aead.h"
+#include "aead.h"
 #include "dtls_clients_world.h"
 #include "thread.h"
 

@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
-#include "dtls/dtls_hello.h"
+#include "dtls_hello.h"
 #include "see/stats.h"
 #include "steering/steer.h"
 #include "path/worker.h"

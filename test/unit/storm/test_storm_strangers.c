@@ -5,7 +5,7 @@
 #include "storm_world.h"
 #include "bytes.h"
 #include "datapath.h"
-#include "dtls/dtls_cookie.h"
+#include "dtls_cookie.h"
 #include "icmp_frames.h"
 #include "slow_sum.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dtls/aead.h"
+#include "aead.h"
 #include "test.h"
 #include "test_rand.h"
 

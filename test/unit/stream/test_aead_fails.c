@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_session.h"
+#include "dtls_hello.h"
+#include "dtls_session.h"
 #include "test.h"
 
 #define SEAL_CALLS 5 // nonce, AAD, text, end, tag

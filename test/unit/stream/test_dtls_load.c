@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS options of a configuration, and the state that libssl's handshake hands over to a session.
 #include "bytes.h"
+#include "dtls/dtls_context.h"
 #include "dtls_world.h"
 #include "thread.h"
 
@@ -79,7 +80,7 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	while (hello.cookie_len == 0);
 	w.in = d.data;
 	w.in_len = d.len;
-	h = dtls_open(ctx, &config, &w);
+	h = dtls_open(ctx, config.mtu, &w);
 	assert_non_null(h);
 	assert_int_equal(dtls_handshake(h, &w), IO_LATER);
 	return h;

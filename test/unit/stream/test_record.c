@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_session.h"
+#include "dtls_hello.h"
+#include "dtls_session.h"
 #include "test.h"
 #include "test_rand.h"
 

@@ -4,8 +4,9 @@
 
 #include <openssl/ssl.h>
 
-#include "dtls/dtls.h"
-#include "dtls/dtls_cookie.h"
+#include "dtls.h"
+#include "dtls_cookie.h"
+#include "stream.h"
 #include "test.h"
 
 #define WIRE_MAX 256

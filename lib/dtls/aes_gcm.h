@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dtls/aead.h"
+#include "aead.h"
 
 #define AES_GCM_POWERS 9 // powers for a batch of 8 blocks, and for the lengths after it
 

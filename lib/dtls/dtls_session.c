@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_session.h"
+#include "dtls_hello.h"
+#include "dtls_session.h"
 
 #define VERSION 0xfefd // DTLS 1.2
 #define EPOCH UINT64_C(1)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_pieces.h"
+#include "dtls_hello.h"
+#include "dtls_pieces.h"
 
 #define FRONT (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN)
 

@@ -2,8 +2,8 @@
 // The keys and counters that a handshake (dtls.c) passes to its session (dtls_session.c).
 #pragma once
 
-#include "dtls/aead.h"
-#include "dtls/dtls.h"
+#include "aead.h"
+#include "dtls.h"
 
 #define FLIGHT_MAX 1024 // bytes of our last flight: CCS, Finished, usually a ticket of 200 bytes
 

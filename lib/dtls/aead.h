@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). libipsec-mb is
 // several times faster than libcrypto for short messages like those of TURN. libcrypto is used
-// where libipsec-mb is missing; lib/stream/meson.build chooses.
+// where libipsec-mb is missing; lib/dtls/meson.build chooses.
 #pragma once
 
 #include <stdbool.h>

@@ -10,8 +10,8 @@
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
 
-#include "dtls/aead.h"
-#include "dtls/aes_gcm.h"
+#include "aead.h"
+#include "aes_gcm.h"
 
 #define SHORT_MAX 192 // bytes of a short message
 #define SHARES_NOTHING IMB_VERSION(1, 4, 0)

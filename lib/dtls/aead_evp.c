@@ -4,7 +4,7 @@
 
 #include <openssl/evp.h>
 
-#include "dtls/aead.h"
+#include "aead.h"
 
 struct aead_key {
 	EVP_CIPHER_CTX *seal, *open;

@@ -6,7 +6,7 @@
 
 #include "addr.h"
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
+#include "dtls_hello.h"
 #include "siphash.h"
 
 #define DTLS_COOKIE_LEN (8 + SIPHASH_LEN) // its number comes first

@@ -3,7 +3,7 @@
 // must repeat.
 #include <openssl/crypto.h>
 
-#include "dtls/dtls_cookie.h"
+#include "dtls_cookie.h"
 
 #define HELLO_VERIFY_REQUEST 3
 #define DTLS_1_0 0xfeff

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS handshakes by libssl.
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/kdf.h>
+#include <openssl/ssl.h>
 
+#include "bio_method.h"
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
-#include "dtls/dtls_session.h"
-#include "tls.h"
-
-#define CIPHERS_TEXT 4096
+#include "dtls_hello.h"
+#include "dtls_session.h"
 
 struct dtls_handshake {
 	SSL *ssl;
@@ -86,21 +85,13 @@ static pthread_once_t wire_once = PTHREAD_ONCE_INIT;
 // Makes the method once, for the life of the process.
 static void wire_make(void)
 {
-	wire_method = tls_io_method("datagrams", wire_read, wire_write, wire_ctrl);
+	wire_method = dtls_bio_method("datagrams", wire_read, wire_write, wire_ctrl);
 }
 
 static void attach_wire(struct dtls_handshake *h, struct dtls_wire *w)
 {
 	h->wire = w;
 	h->flight_len = 0;
-}
-
-// --- the context ---------------------------------------------------------------------------------
-
-// Accepts any cookie: the worker has checked it before.
-static int cookie_is_good(SSL *ssl, const unsigned char *cookie, unsigned int len)
-{
-	return 1;
 }
 
 // Returns the AEAD of a cipher, or AEAD_NB if sessions do not support that cipher.
@@ -118,53 +109,9 @@ static enum aead aead_of(const SSL_CIPHER *c)
 	}
 }
 
-// Keeps only the ciphers that sessions support.
-static bool choose_ciphers(SSL_CTX *ctx, const char *asked, char *error, size_t len)
+bool dtls_supports(const SSL_CIPHER *c)
 {
-	STACK_OF(SSL_CIPHER) *all = SSL_CTX_get_ciphers(ctx);
-	char text[CIPHERS_TEXT] = "";
-	size_t n = 0;
-
-	for (int i = 0; i < sk_SSL_CIPHER_num(all); i++) {
-		const SSL_CIPHER *c = sk_SSL_CIPHER_value(all, i);
-
-		if (aead_of(c) != AEAD_NB && strcmp(SSL_CIPHER_get_version(c), "TLSv1.3") != 0 &&
-			n + strlen(SSL_CIPHER_get_name(c)) + 1 < sizeof(text))
-			n += (size_t)sprintf(text + n, ":%s", SSL_CIPHER_get_name(c));
-	}
-	if (n > 0 && SSL_CTX_set_cipher_list(ctx, text + 1) == 1)
-		return true;
-	snprintf(error, len,
-		"tls.ciphers: %s: DTLS needs one of AES-GCM or CHACHA20-POLY1305 among them",
-		asked != NULL ? asked : "none");
-	ERR_clear_error();
-	return false;
-}
-
-struct ssl_ctx_st *dtls_load(
-	const struct stream_tls *tls, const struct stream_dtls *c, char *error, size_t len)
-{
-	SSL_CTX *ctx;
-
-	pthread_once(&wire_once, wire_make);
-	ctx = wire_method != NULL ? SSL_CTX_new(DTLS_server_method()) : NULL;
-	if (ctx == NULL) {
-		snprintf(error, len, "dtls: out of memory");
-		return NULL;
-	}
-	// with these buffers a handshake needs 54 KB at its end, with the default ones 69
-	if (!tls_fill(ctx, tls, error, len) || !choose_ciphers(ctx, tls->ciphers, error, len) ||
-		SSL_CTX_set_min_proto_version(ctx, DTLS1_2_VERSION) != 1 ||
-		SSL_CTX_set_max_send_fragment(ctx, c->message) != 1) {
-		SSL_CTX_free(ctx);
-		return NULL;
-	}
-	// the default allows messages of 100 KB and buffers of ten at a time; this limits them to
-	// 17 KB
-	SSL_CTX_set_max_cert_list(ctx, 1);
-	SSL_CTX_set_options(ctx, SSL_OP_NO_QUERY_MTU | SSL_OP_COOKIE_EXCHANGE);
-	SSL_CTX_set_cookie_verify_cb(ctx, cookie_is_good);
-	return ctx;
+	return aead_of(c) != AEAD_NB;
 }
 
 // --- a handshake ---------------------------------------------------------------------------------
@@ -188,8 +135,10 @@ static int io_result(SSL *ssl, int rc)
 static struct dtls_handshake *create_handshake(struct ssl_ctx_st *ctx)
 {
 	struct dtls_handshake *h = calloc(1, sizeof(*h));
-	BIO *b = BIO_new(wire_method);
+	BIO *b;
 
+	pthread_once(&wire_once, wire_make);
+	b = wire_method != NULL ? BIO_new(wire_method) : NULL;
 	if (h != NULL && b != NULL)
 		h->ssl = SSL_new(ctx);
 	if (h == NULL || h->ssl == NULL) {
@@ -202,15 +151,14 @@ static struct dtls_handshake *create_handshake(struct ssl_ctx_st *ctx)
 	return h;
 }
 
-struct dtls_handshake *dtls_open(
-	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w)
+struct dtls_handshake *dtls_open(struct ssl_ctx_st *ctx, uint16_t mtu, struct dtls_wire *w)
 {
 	BIO_ADDR *nobody = BIO_ADDR_new();
 	struct dtls_handshake *h = nobody != NULL ? create_handshake(ctx) : NULL;
 
 	if (h != NULL) {
 		attach_wire(h, w);
-		SSL_set_mtu(h->ssl, c->mtu);
+		SSL_set_mtu(h->ssl, mtu);
 		SSL_set_accept_state(h->ssl);
 		// treats this ClientHello as the second one, which its message number says it is
 		if (DTLSv1_listen(h->ssl, nobody) != 1) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram, without sockets. libssl does the handshake,
-// on a stream thread (handshake.c). The handshake produces a session of about 3 KB, which no longer
-// needs libssl. The client's home worker owns the session, until a stream thread frees it.
-// Renegotiation is refused, so a session has one epoch, and its keys never change.
+// on a stream thread (lib/stream/dtls/handshake.c). The handshake produces a session of about 3 KB,
+// which no longer needs libssl. The client's home worker owns the session, until a stream thread
+// frees it. Renegotiation is refused, so a session has one epoch, and its keys never change.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stream.h"
-
+struct ssl_cipher_st; // libssl's SSL_CIPHER
 struct ssl_ctx_st; // libssl's SSL_CTX
 
 // Most bytes that a record adds to a message: header, explicit nonce, tag.
@@ -39,15 +38,12 @@ struct dtls_wire {
 
 struct dtls_handshake;
 
-// Makes a context from the files of tls. c limits the size of handshake datagrams. The context has
-// only the ciphers that sessions support. Returns NULL with a reason in error (len bytes) on
-// failure.
-struct ssl_ctx_st *dtls_load(
-	const struct stream_tls *tls, const struct stream_dtls *c, char *error, size_t len);
+// True if sessions support the cipher.
+bool dtls_supports(const struct ssl_cipher_st *c);
 // Makes the server's end of a handshake whose client has returned its cookie; w->in is that
-// ClientHello. NULL if the ClientHello cannot be used, or without memory.
-struct dtls_handshake *dtls_open(
-	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w);
+// ClientHello, and mtu the most bytes of a datagram. NULL if the ClientHello cannot be used, or
+// without memory.
+struct dtls_handshake *dtls_open(struct ssl_ctx_st *ctx, uint16_t mtu, struct dtls_wire *w);
 // True if a datagram has an encrypted record.
 bool dtls_is_sealed(const uint8_t *data, size_t len);
 // Continues the handshake with the datagram in w->in. Returns more than 0 if it is complete, else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses ClientHellos.
 #include "bytes.h"
-#include "dtls/dtls_hello.h"
+#include "dtls_hello.h"
 
 #define CLIENT_HELLO 1
 #define SESSION_MAX 32

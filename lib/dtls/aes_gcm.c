@@ -6,7 +6,7 @@
 // that of Gueron and Kounavis ("Intel Carry-Less Multiplication Instruction and its Usage for
 // Computing the GCM Mode", algorithms 1 and 5): blocks are byte-reversed, and the hash key is
 // doubled beforehand, so products need no shift.
-#include "dtls/aes_gcm.h"
+#include "aes_gcm.h"
 
 #include <endian.h>
 #include <string.h>
