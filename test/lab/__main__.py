@@ -4,8 +4,8 @@
 Usage: python3 test/lab NAME      runs test_NAME.py from its folder
        python3 test/lab           lists the tests
 
-Every lab test is started by this program. It adds the modules of support/ to PYTHONPATH, so the
-test and the Python programs that it starts find them.
+Every lab test is started by this program. It adds the modules of support/ and of
+support/clients/ to PYTHONPATH, so the test and the Python programs that it starts find them.
 """
 
 import glob
@@ -39,7 +39,8 @@ def main(arguments):
         return 1
     os.umask(0o022)  # other users read files of the test
     before = [path for path in (os.environ.get("PYTHONPATH"),) if path]
-    os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(HERE, "support"), *before])
+    modules = [os.path.join(HERE, folder) for folder in ("support", "support/clients")]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*modules, *before])
     os.execv(sys.executable, [sys.executable, found[arguments[0]]])
 
 

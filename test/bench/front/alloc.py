@@ -17,7 +17,7 @@ from machine import BenchError, run
 from relaycore import callgrind
 from rounds import Alternation, each_part, persistent
 from servers import Slipring
-from veths import Road, resident_bytes
+from roads.veths import Road, resident_bytes
 
 NAME = "alloc"
 CLIENTS = 8192  # coturn keeps a client's address and port for a second after the release

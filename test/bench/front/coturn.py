@@ -19,7 +19,7 @@ import servers
 import stats
 from machine import Disturbed
 from rounds import Alternation, Noisy, each_part
-from veths import Road
+from roads.veths import Road
 
 NAME = "coturn"
 SIZE = 120

@@ -9,9 +9,9 @@ import subprocess
 import time
 
 import servers
-import veths
+from roads import veths
 from machine import BenchError, Disturbed, wait_until
-from veths import CLIENT_NET, PEER_NET, SERVER
+from roads.veths import CLIENT_NET, PEER_NET, SERVER
 
 BINARY = "app/loadgen/slipring-loadgen"
 MARGIN_S = 0.3  # seconds at both ends of a run that the meter leaves out

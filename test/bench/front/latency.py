@@ -11,7 +11,7 @@ import generator
 import servers
 from machine import Disturbed
 from rounds import Alternation, persistent
-from veths import Road
+from roads.veths import Road
 
 NAME = "latency"
 CLIENTS = 8

@@ -15,7 +15,7 @@ import testpmd
 from machine import wait_until
 from rounds import Alternation
 from servers import PASSWORD, USER, Slipring
-from veths import CLIENT_NET, SERVER
+from roads.veths import CLIENT_NET, SERVER
 
 NAME = "relay-wire"
 SIZE = 120

@@ -11,7 +11,7 @@ import subprocess
 
 from labparts import Telemetry
 from machine import BenchError, run, wait_until
-from veths import PEER_NET, RELAY, SERVER
+from roads.veths import PEER_NET, RELAY, SERVER
 
 REALM, USER, PASSWORD = "turn.bench", "bench", "pw"
 READY_S = 20

@@ -30,11 +30,11 @@ from dataclasses import dataclass
 import generator
 import servers
 import stats
-import veths
+from roads import veths
 from machine import BenchError, run
 from rounds import Alternation, each_part
 from servers import Coturn, Slipring, Telemetry
-from veths import CLIENT_NET, PEER_NET, SERVER, Road
+from roads.veths import CLIENT_NET, PEER_NET, SERVER, Road
 
 NAME = "streams"
 PORTS = {"tcp": 3478, "tls": 5349, "dtls": 5349}

@@ -16,7 +16,7 @@ import stats
 from machine import wait_until
 from rounds import Alternation, each_part
 from servers import READY_S, Coturn, Slipring, SlipringBeside, able
-from taps import INGRESS, LEGS, MAC, TapRoad
+from roads.taps import INGRESS, LEGS, MAC, TapRoad
 
 NAME = "uso"
 CLIENTS = 4

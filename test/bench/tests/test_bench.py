@@ -27,9 +27,9 @@ import rounds
 import servers
 import stats
 import streams
-import taps
+from roads import taps
 import uso
-import veths
+from roads import veths
 from machine import BenchError, Disturbed, Hugepages, read_number, write_number
 from results import Results
 

@@ -25,7 +25,7 @@ import report
 import rounds
 import servers
 import streams
-import veths
+from roads import veths
 from machine import BenchError, Disturbed
 from results import Results
 from rounds import Noisy

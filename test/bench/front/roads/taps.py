@@ -10,7 +10,7 @@ for its host. With wire="cut" the link to the clients does not: the kernel cuts 
 server's CPU. With ingress="plain" the peers send datagram by datagram.
 """
 
-from veths import RELAY, SERVER, Road, parse_counters
+from roads.veths import RELAY, SERVER, Road, parse_counters
 
 LEGS = (("c0", "s0", "brc", SERVER), ("p0", "s1", "brp", RELAY))
 WIRES = {"whole": "uso", "cut": "csum"}  # offload that the clients' TAP is given
