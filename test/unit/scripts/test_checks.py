@@ -264,8 +264,8 @@ class Budgets(unittest.TestCase):
 
     def test_folders(self):
         texts = {f"a/{number}.py": "" for number in range(25)}
-        self.assertEqual(list(style.note_budgets(texts)), [])
-        self.assertEqual(len(list(style.note_budgets({**texts, "a/more.c": "", "b/other.c": ""}))), 1)
+        self.assertEqual(list(style.check_budgets(texts)), [])
+        self.assertEqual(len(list(style.check_budgets({**texts, "a/more.c": "", "b/other.c": ""}))), 1)
 
     def test_functions(self):
         lines = ["static int one(void)", "{", "\treturn 1;", "}", "", "int two(", "\tint a)", "{", "}"]
