@@ -18,9 +18,9 @@
 #include "mobile/mobile.h"
 #include "state/record.h"
 #include "tcp/tcp_table.h"
+#include "turn_line.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "turn_tids.h"
 #include "usage.h"
 #include "wheel.h"
 

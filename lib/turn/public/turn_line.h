@@ -3,9 +3,24 @@
 // needs, so that it can be relayed without a plan (doc/decisions/0007-line.md).
 #pragma once
 
+#include "hash.h"
 #include "stun_usual.h"
 #include "turn.h"
-#include "turn_tids.h"
+
+// The transaction IDs of a shard's indications; its lcore only. Nobody answers an indication, so an
+// ID must only be new and unpredictable (RFC 8489 section 5): it is a keyed hash of a counter.
+struct turn_tids {
+	struct hash_key key;
+	uint64_t made; // number of IDs made
+};
+
+// Writes an ID; its first 12 bytes count.
+static inline void turn_tids_next(struct turn_tids *t, uint8_t tid[16])
+{
+	const struct addr count = {.d = {++t->made, 0}};
+
+	hash_addr_wide(&t->key, &count, 0, tid);
+}
 
 // The line: one cache line, indexed by slot; relaying a datagram of the usual kind touches nothing
 // else. The usual kind is ChannelData of the one channel that the line holds a copy of, in either
