@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "hash.h"
+#include "ilist.h"
 #include "invariant.h"
 #include "limits/striped.h"
 
 #define STRIPE_CHAINS 4096u
-#define NONE UINT32_MAX
+#define CLOSED_LINKS(s) ILIST_LINKS((s)->entry, closed)
 #define OVERFLOW 0u // entry of a stripe that all parties share for which there is no other
 
 struct account_entry {
@@ -19,13 +20,13 @@ struct account_entry {
 	uint64_t party; // this and the following under the stripe's lock
 	uint32_t open; // number of workers that have it open
 	uint32_t next; // in its chain
-	uint32_t older, newer; // among closed entries, by the time when they were closed
+	struct ilist_link closed; // among closed entries, by the time when they were closed
 } __attribute__((aligned(64)));
 
 struct stripe {
 	_Atomic uint32_t locked;
 	uint32_t fresh; // entries from here on have never been used
-	uint32_t oldest, newest; // closed entries
+	struct ilist closed; // closed entries, the oldest first
 	uint32_t chain[STRIPE_CHAINS];
 	struct account_entry entry[STRIPED_ENTRIES];
 } __attribute__((aligned(64)));
@@ -51,8 +52,8 @@ struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_
 	for (uint32_t i = 0; i < a->stripes.nb; i++) {
 		struct stripe *s = striped_stripe(&a->stripes, i);
 
-		memset(s->chain, 0xff, sizeof(s->chain)); // NONE
-		s->oldest = s->newest = NONE;
+		memset(s->chain, 0xff, sizeof(s->chain)); // ILIST_NONE
+		s->closed = ILIST_EMPTY;
 		s->fresh = OVERFLOW + 1;
 	}
 	return a;
@@ -77,38 +78,6 @@ static uint32_t *chain_of(struct stripe *s, uint64_t party_hash)
 	return &s->chain[party_hash % STRIPE_CHAINS];
 }
 
-// --- closed entries ------------------------------------------------------------------------------
-
-static void closed_put(struct stripe *s, uint32_t i)
-{
-	ASSERT(i != OVERFLOW && i < s->fresh && s->entry[i].open == 0);
-	ASSERT((s->oldest == NONE) == (s->newest == NONE));
-	s->entry[i].older = s->newest;
-	s->entry[i].newer = NONE;
-	if (s->newest != NONE)
-		s->entry[s->newest].newer = i;
-	else
-		s->oldest = i;
-	s->newest = i;
-}
-
-static void closed_remove(struct stripe *s, uint32_t i)
-{
-	const struct account_entry *e = &s->entry[i];
-
-	ASSERT(e->open == 0);
-	ASSERT(e->older != NONE ? s->entry[e->older].newer == i : s->oldest == i);
-	ASSERT(e->newer != NONE ? s->entry[e->newer].older == i : s->newest == i);
-	if (e->older != NONE)
-		s->entry[e->older].newer = e->newer;
-	else
-		s->oldest = e->newer;
-	if (e->newer != NONE)
-		s->entry[e->newer].older = e->older;
-	else
-		s->newest = e->older;
-}
-
 // --- opening and closing -------------------------------------------------------------------------
 
 static void chain_remove(struct stripe *s, uint32_t i)
@@ -116,7 +85,7 @@ static void chain_remove(struct stripe *s, uint32_t i)
 	uint32_t *link = chain_of(s, s->entry[i].party);
 
 	while (*link != i) {
-		ASSERT(*link != NONE);
+		ASSERT(*link != ILIST_NONE);
 		link = &s->entry[*link].next;
 	}
 	*link = s->entry[i].next;
@@ -130,10 +99,11 @@ static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 	if (i < STRIPED_ENTRIES) {
 		s->fresh++;
 	} else {
-		i = s->oldest;
-		if (i == NONE)
+		i = s->closed.first;
+		if (i == ILIST_NONE)
 			return OVERFLOW;
-		closed_remove(s, i);
+		ASSERT(s->entry[i].open == 0);
+		ilist_remove(&s->closed, CLOSED_LINKS(s), i);
 		chain_remove(s, i);
 	}
 	memset(&s->entry[i], 0, sizeof(s->entry[i]));
@@ -151,12 +121,12 @@ uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash)
 
 	spin_lock(&s->locked);
 	i = *chain_of(s, party_hash);
-	while (i != NONE && s->entry[i].party != party_hash)
+	while (i != ILIST_NONE && s->entry[i].party != party_hash)
 		i = s->entry[i].next;
-	if (i == NONE)
+	if (i == ILIST_NONE)
 		i = entry_make(s, party_hash);
 	else if (s->entry[i].open == 0)
-		closed_remove(s, i);
+		ilist_remove(&s->closed, CLOSED_LINKS(s), i);
 	ASSERT(i == OVERFLOW || s->entry[i].party == party_hash);
 	s->entry[i].open++;
 	spin_unlock(&s->locked);
@@ -171,7 +141,7 @@ void accounts_close(struct turn_accounts *a, uint32_t account)
 	spin_lock(&s->locked);
 	ASSERT(s->entry[i].open > 0 && i < s->fresh);
 	if (--s->entry[i].open == 0 && i != OVERFLOW)
-		closed_put(s, i);
+		ilist_append(&s->closed, CLOSED_LINKS(s), i);
 	spin_unlock(&s->locked);
 }
 
