@@ -216,7 +216,7 @@ def steering(answer, style):
     ]  # fmt: skip
     out = table(head, cells, style, (0,), (3, 4, 5))
     for r in answer["rows"]:
-        for step, reason in (("t1", r["why_t1"]), (r["step"], r["why"])):
+        for step, reason in (("address", r["why_address"]), (r["step"], r["why"])):
             if reason:
                 out += wrapped(f"{r['port']} {r['family']}: {step}: {reason}", 0)
     return out

@@ -40,9 +40,14 @@ struct conf_address {
 	struct addr external; // address that the network translates addr to; :: = no translation
 };
 
-// How packets from peers reach their worker. AUTO takes the best step of the ladder; T1, T2 and T4
-// name the highest step to try.
-enum conf_steering { CONF_STEERING_AUTO, CONF_STEERING_T1, CONF_STEERING_T2, CONF_STEERING_T4 };
+// How packets from peers reach their worker. AUTO takes the best step of the ladder; ADDRESS and
+// PORT_BITS try that step alone, and OFF none.
+enum conf_steering {
+	CONF_STEERING_AUTO,
+	CONF_STEERING_ADDRESS,
+	CONF_STEERING_PORT_BITS,
+	CONF_STEERING_OFF
+};
 
 enum conf_uso { CONF_USO_AUTO, CONF_USO_ON, CONF_USO_OFF };
 

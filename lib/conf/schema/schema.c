@@ -156,11 +156,11 @@ static const struct conf_key rows[] = {
 {"ports[].steering", CONF_CHOICE, ONE(conf_port, steering), .choices = conf_steering_choices,
 	.def = "auto",
 	.help = "How the NIC brings packets from peers to the worker that owns their relay port. "
-	"`t1`: one rule per relay address, if every worker has its own relay addresses and no "
-	"listener uses them. `t2`: rules that match bits of the relay port, too. `t4`: no rules; "
-	"workers hand packets over to each other. `auto`: the method of the driver profile, else "
-	"these in order. `t1` and `t2` try only that method. If the NIC refuses it, `t4` is used: "
-	"the log and `/slipring/steering` say why."},
+	"`address`: one rule per relay address, if every worker has its own relay addresses and "
+	"no listener uses them. `port-bits`: rules that match bits of the relay port, too. `off`: "
+	"no rules; workers hand packets over to each other. `auto`: the method of the driver "
+	"profile, else these in order. `address` and `port-bits` try only that method. If the NIC "
+	"refuses it, `off` is used: the log and `/slipring/steering` say why."},
 {"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = conf_uso_choices, .def = "auto",
 	.help = "UDP segmentation offload: datagrams of one flow leave as one super-frame that the "
 	"port cuts. `auto`: where it costs nothing, so not on a NIC. `on`: also on a NIC that "

@@ -9,7 +9,8 @@ const struct conf_choice conf_idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE}
 const struct conf_choice conf_uso_choices[] = {
 	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
 const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
-	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
+	{"address", CONF_STEERING_ADDRESS}, {"port-bits", CONF_STEERING_PORT_BITS},
+	{"off", CONF_STEERING_OFF}, {NULL, 0}};
 const struct conf_choice conf_transport_choices[] = {{"udp", TURN_OVER_UDP}, {"tcp", TURN_OVER_TCP},
 	{"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO}, {"dtls", TURN_OVER_DTLS}, {NULL, 0}};
 const struct conf_choice conf_binding_choices[] = {{"all", TURN_BINDING_ALL},

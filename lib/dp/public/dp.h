@@ -378,10 +378,10 @@ void dp_events_to(struct dp *d, void (*take)(void *ctx, const struct turn_event 
 
 // How packets from peers to the relay addresses of one family reach their home, on one port.
 struct dp_steering {
-	const char *step; // "t1", "t2", "t4"; "none" if there is nothing to steer
-	// why no better step is in use: the failure of the last one tried; "" at t1
+	const char *step; // "address", "port-bits", "off"; "none" if there is nothing to steer
+	// why no better step is in use: the failure of the last one tried; "" at "address"
 	const char *reason;
-	const char *why_t1; // if reason is about T2: why T1 failed, if it was tried; else ""
+	const char *why_address; // if reason is about "port-bits": why "address" failed; else ""
 	uint32_t rules; // number of rules in the NIC
 	// Packets that came in on their worker's queue, and on another one. Not counted with a
 	// single worker.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steering ladder: rules in the NIC that steer packets from peers to the worker that owns their
 // relay port. A step is in use if the NIC has accepted all its rules. If it refuses one, the
-// accepted ones are destroyed and the next step is tried. T4, hand-over by software, is below all
+// accepted ones are destroyed and the next step is tried. Hand-over by software is below all
 // steps and corrects packets that a rule steers wrongly.
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,10 @@
 #include "steering/steer_counts.h"
 #include "path/worker.h"
 
-static const char *const step_names[] = {
-	[STEER_NONE] = "none", [STEER_T1] = "t1", [STEER_T2] = "t2", [STEER_T4] = "t4"};
+static const char *const step_names[] = {[STEER_NONE] = "none",
+	[STEER_ADDRESS] = "address",
+	[STEER_PORT_BITS] = "port-bits",
+	[STEER_OFF] = "off"};
 
 static void flows_destroy(struct port *p, struct steering *s)
 {
@@ -74,9 +76,9 @@ static enum conf_steering wanted_step(const struct dp_port *p)
 static const char *no_rules(
 	const struct dp *d, const struct dp_port *p, char reason[FLOW_RULES_WHY_LEN])
 {
-	if (wanted_step(p) == CONF_STEERING_T4)
-		return p->conf->steering == CONF_STEERING_T4 ? "as configured"
-							     : "by the profile of its driver";
+	if (wanted_step(p) == CONF_STEERING_OFF)
+		return p->conf->steering == CONF_STEERING_OFF ? "as configured"
+							      : "by the profile of its driver";
 	if (p->port->nb_rxq < d->nb_workers) {
 		snprintf(reason, FLOW_RULES_WHY_LEN, "%u receive queues for %u workers",
 			p->port->nb_rxq, d->nb_workers);
@@ -94,17 +96,17 @@ static void climb_ladder(struct dp_port *p, struct steering *s, const struct flo
 {
 	const enum conf_steering wish = wanted_step(p);
 
-	s->step = STEER_T1;
-	if (wish != CONF_STEERING_T2 &&
-		try_step(p->port, s, want, FLOW_RULES_T1, s->reason[STEER_T1]))
+	s->step = STEER_ADDRESS;
+	if (wish != CONF_STEERING_PORT_BITS &&
+		try_step(p->port, s, want, FLOW_RULES_ADDRESS, s->reason[STEER_ADDRESS]))
 		return;
-	s->step = STEER_T2;
-	if (wish == CONF_STEERING_T2)
-		set_reason(s, STEER_T1, "t2 is configured");
-	if (wish != CONF_STEERING_T1 &&
-		try_step(p->port, s, want, FLOW_RULES_T2, s->reason[STEER_T2]))
+	s->step = STEER_PORT_BITS;
+	if (wish == CONF_STEERING_PORT_BITS)
+		set_reason(s, STEER_ADDRESS, "port-bits is configured");
+	if (wish != CONF_STEERING_ADDRESS &&
+		try_step(p->port, s, want, FLOW_RULES_PORT_BITS, s->reason[STEER_PORT_BITS]))
 		return;
-	s->step = STEER_T4;
+	s->step = STEER_OFF;
 }
 
 static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
@@ -120,14 +122,14 @@ static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 
 	*s = (struct steering){.step = STEER_NONE};
 	if (d->nb_workers == 1)
-		set_reason(s, STEER_T1, "one worker");
+		set_reason(s, STEER_ADDRESS, "one worker");
 	else if (flow_rules_addresses(&want) == 0)
-		set_reason(s, STEER_T1, "no relay address");
+		set_reason(s, STEER_ADDRESS, "no relay address");
 	else if ((reason = no_rules(d, p, text)) == NULL)
 		climb_ladder(p, s, &want);
 	else {
-		s->step = STEER_T4;
-		set_reason(s, STEER_T2, reason);
+		s->step = STEER_OFF;
+		set_reason(s, STEER_PORT_BITS, reason);
 	}
 }
 
@@ -168,7 +170,7 @@ void flow_ladder_watch(struct dp *d, uint64_t now_ms)
 			struct steering *s = &d->port[p].steering[v4];
 			uint64_t hits, elsewhere;
 
-			if (s->step != STEER_T1 && s->step != STEER_T2)
+			if (s->step != STEER_ADDRESS && s->step != STEER_PORT_BITS)
 				continue;
 			count_hits(d, p, v4, &hits, &elsewhere);
 			flow_watch_look(&s->watch, hits, elsewhere, now_ms);
@@ -184,10 +186,10 @@ bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_st
 	if (port >= d->nb_ports)
 		return false;
 	s = &d->port[port].steering[is_v4];
-	both = s->step == STEER_T4 && s->reason[STEER_T2][0] != '\0';
+	both = s->step == STEER_OFF && s->reason[STEER_PORT_BITS][0] != '\0';
 	*out = (struct dp_steering){.step = step_names[s->step],
-		.reason = s->reason[both ? STEER_T2 : STEER_T1],
-		.why_t1 = both ? s->reason[STEER_T1] : "",
+		.reason = s->reason[both ? STEER_PORT_BITS : STEER_ADDRESS],
+		.why_address = both ? s->reason[STEER_ADDRESS] : "",
 		.rules = s->nb_flows,
 		.degraded = __atomic_load_n(&s->watch.degraded, __ATOMIC_RELAXED)};
 	count_hits(d, port, is_v4, &out->hits, &out->handed_over);

@@ -11,22 +11,22 @@ struct dp;
 
 enum steer_step {
 	STEER_NONE, // nothing to steer
-	STEER_T1,
-	STEER_T2,
-	STEER_T4,
+	STEER_ADDRESS,
+	STEER_PORT_BITS,
+	STEER_OFF, // no rules: rings between workers
 };
 
 // The management lcore writes it before the workers run, and watch also later.
 struct steering {
 	enum steer_step step;
-	char reason[STEER_T4][FLOW_RULES_WHY_LEN]; // by step, for those not in use
+	char reason[STEER_OFF][FLOW_RULES_WHY_LEN]; // by step, for those not in use
 	void **flow; // handles of the rules
 	uint32_t nb_flows;
 	struct flow_watch watch;
 };
 
 // Goes down the ladder for both families of a started port until all rules of a step are in the
-// NIC; T4 needs no rules.
+// NIC, or none can be.
 void flow_ladder_install(struct dp *d, unsigned int port);
 void flow_ladder_remove(struct dp *d, unsigned int port);
 // Checks by the workers' counters whether the rules work. Management lcore.

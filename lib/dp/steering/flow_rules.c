@@ -101,7 +101,7 @@ static int rule_add(
 	return 0;
 }
 
-// --- T1 -----------------------------------------------------------------------------------------
+// --- address ------------------------------------------------------------------------------------
 
 static int make_whole(
 	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
@@ -134,7 +134,7 @@ static int make_whole(
 	return rc;
 }
 
-// --- T2 of shared ports -------------------------------------------------------------------------
+// --- port bits of shared ports ------------------------------------------------------------------
 
 // Makes one rule for each port, because ports are dealt one by one; listeners' ports are not among
 // them.
@@ -166,7 +166,7 @@ static int make_shared(
 	return rc;
 }
 
-// --- T2 -----------------------------------------------------------------------------------------
+// --- port bits ----------------------------------------------------------------------------------
 
 static bool overlaps_listener(const struct cover *c, uint16_t first, uint16_t last)
 {
@@ -259,13 +259,13 @@ int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
 	int rc;
 
 	*out = (struct flow_rules){0};
-	if (w->turn->shared && step == FLOW_RULES_T1) {
+	if (w->turn->shared && step == FLOW_RULES_ADDRESS) {
 		snprintf(reason, FLOW_RULES_WHY_LEN,
 			"relay.mode is shared: every port has its worker");
 		rc = -EINVAL;
 	} else if (w->turn->shared)
 		rc = make_shared(w, out, reason);
-	else if (step == FLOW_RULES_T1)
+	else if (step == FLOW_RULES_ADDRESS)
 		rc = make_whole(w, out, reason);
 	else
 		rc = make_sliced(w, out, reason);

@@ -11,8 +11,8 @@
 #define FLOW_RULES_WHY_LEN 112
 
 enum flow_rules_step {
-	FLOW_RULES_T1, // destination address only
-	FLOW_RULES_T2, // also bits of the destination port
+	FLOW_RULES_ADDRESS, // destination address only
+	FLOW_RULES_PORT_BITS, // also bits of the destination port
 };
 
 // One family on a port. Queue n of the port belongs to worker n.
@@ -32,7 +32,7 @@ struct flow_rules {
 uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 
 // Makes the rules of a step. No two of them match the same packet, and none matches packets of a
-// listener's clients, which RSS distributes. The rules of T2 leave out the 128 ports around a
+// listener's clients, which RSS distributes. Rules on port bits leave out the 128 ports around a
 // listener within the relay range. Returns 0; -EINVAL if the step cannot do it, -E2BIG if it takes
 // more than FLOW_RULES_MAX rules, or -ENOMEM, each with the reason in reason.
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,

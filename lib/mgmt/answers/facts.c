@@ -551,7 +551,7 @@ enum command_end facts_steering(struct command *c)
 		json_object_set_new(o, "handed_over", shown_number(s.handed_over));
 		json_object_set_new(o, "degraded", json_boolean(s.degraded));
 		json_object_set_new(o, "why", shown_text(s.reason));
-		json_object_set_new(o, "why_t1", shown_text(s.why_t1));
+		json_object_set_new(o, "why_address", shown_text(s.why_address));
 		json_array_append_new(rows, o);
 	}
 	json_object_set_new(c->out, "rows", rows);

@@ -14,14 +14,15 @@
 #define LISTENERS_TOLD 16
 #define STEERING_LEN 256 // bytes: a step and two reasons
 
-// Writes "t1 (16 rules)", "t4 (t1: ...; t2: ...)" or "none (one worker)".
+// Writes "address (16 rules)", "off (address: ...; port-bits: ...)" or "none (one worker)".
 static void steering_text(const struct dp_steering *s, char *buf, size_t len)
 {
 	if (s->rules > 0)
 		snprintf(buf, len, "%s (%u rules%s%s)", s->step, s->rules,
-			s->reason[0] != '\0' ? "; t1: " : "", s->reason);
-	else if (s->why_t1[0] != '\0')
-		snprintf(buf, len, "%s (t1: %s; t2: %s)", s->step, s->why_t1, s->reason);
+			s->reason[0] != '\0' ? "; address: " : "", s->reason);
+	else if (s->why_address[0] != '\0')
+		snprintf(buf, len, "%s (address: %s; port-bits: %s)", s->step, s->why_address,
+			s->reason);
 	else
 		snprintf(buf, len, "%s (%s)", s->step, s->reason);
 }

@@ -97,7 +97,7 @@ def matrix():
                     groups.append(group)
     groups.append([Load(count, family=6, verified=True) for count in COUNTS])
     groups.append([Load(count) for count in COUNTS[2:]])
-    # both workers' sides on one core: the cost of step T4 of the steering ladder
+    # both workers' sides on one core: the cost of step off of the steering ladder
     groups.append([handed_over(max(count, 2)) for count in COUNTS])
     return groups
 

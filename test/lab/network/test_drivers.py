@@ -109,7 +109,7 @@ def refusals(lab):
         assert done.returncode == bad and "nowhere: driver profiles: No such" in done.stderr, done
     assert slipring("--check", "-c", config, "--drivers", "").returncode == 0
     done = slipring("--show-driver", "ice", "--drivers", os.path.join(labs.TOP, "drivers-config"))
-    assert done.returncode == 0 and "\nsteering: t1 # " in done.stdout, done
+    assert done.returncode == 0 and "\nsteering: address # " in done.stdout, done
     done = slipring("--show-driver", "net_new", "--drivers", "")
     assert done.returncode == 0 and done.stdout.startswith("# net_new: no profile"), done
     print("ok     refusals and --show-driver")

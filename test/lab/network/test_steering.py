@@ -62,7 +62,7 @@ def port(**changes):
 
 
 def net_tap(lab, echoes):
-    """Address rules of T1: the driver accepts them, the kernel refuses them."""
+    """Rules on addresses: the driver accepts them, the kernel refuses them."""
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
     addresses = [labs.SERVER4 + "/24", labs.SERVER6 + "/64"]
     addresses += [a + ("/64" if ":" in a else "/24") for a in RELAYS]
@@ -70,9 +70,9 @@ def net_tap(lab, echoes):
     server, rows, line = started(lab, {**changes, "relay": {"addresses": RELAYS}})
     bridge(lab)
     for row in rows:
-        assert row["step"] == "t4" and row["rules"] == 0, row
+        assert row["step"] == "off" and row["rules"] == 0, row
         assert row["why"].startswith("rule 1 of 2: net_tap says "), row
-    assert "t4 (t1: rule 1 of 2: net_tap says " in line and "; t2: rule 1 of 2: " in line, line
+    assert "off (address: rule 1 of 2: net_tap says " in line and "; port-bits: rule 1 of 2: " in line, line
     # the refusal came from the kernel, after the driver accepted the rule
     assert "Kernel refused TC filter rule creation" in server.log()
     relay(lab, server, echoes)
@@ -85,15 +85,15 @@ def net_tap(lab, echoes):
 
 def af_packet(lab, echoes):
     server, rows, line = started(lab, {"drivers": ""})
-    assert all(r["step"] == "t4" and "net_af_packet does not support flow rules" in r["why"] for r in rows), rows
-    assert "steering t4 (t1: fewer relay addresses than workers (2); t2: rule 1 of 2: " in line
+    assert all(r["step"] == "off" and "net_af_packet does not support flow rules" in r["why"] for r in rows), rows
+    assert "steering off (address: fewer relay addresses than workers (2); port-bits: rule 1 of 2: " in line
     relay(lab, server, echoes)
     server.finish()
     profile = ("auto", "by the profile of its driver")
-    for steering, reason in (profile, ("t4", "as configured"), ("t1", "fewer relay addresses")):
+    for steering, reason in (profile, ("off", "as configured"), ("address", "fewer relay addresses")):
         server, rows, line = started(lab, port(steering=steering))
-        assert all(r["step"] == "t4" and reason in r["why"] for r in rows), rows
-        assert f"steering t4 ({reason}" in line, line
+        assert all(r["step"] == "off" and reason in r["why"] for r in rows), rows
+        assert f"steering off ({reason}" in line, line
         server.finish()
 
 

@@ -82,7 +82,7 @@ def whole_addresses(lab):
     relay(lab, server, (lab.echo(PEER4), lab.echo(PEER6)))
     (steps,) = {row["step"] for row in server.telemetry.ask("/slipring/steering")}
     moved = sum(w["handed_in"] for w in server.workers())
-    assert (steps, moved) == ("t1", 0), (steps, moved)
+    assert (steps, moved) == ("address", 0), (steps, moved)
     server.finish()
 
 
@@ -97,7 +97,7 @@ def check(lab, workers, queues):
     home = lab.vtap and queues == workers  # the kernel's program distributes by home worker, like a NIC
     if home:
         (steps,) = {row["step"] for row in server.telemetry.ask("/slipring/steering")}
-        assert steps == ("none" if workers == 1 else "t2"), steps
+        assert steps == ("none" if workers == 1 else "port-bits"), steps
     if workers == 1 or home:
         assert moved == 0, f"{moved} handed over"
         assert workers == 1 or sum(s > 0 for s in shares) > 1, shares

@@ -262,7 +262,8 @@ static void test_ranges(void **state)
 		{"log: {", "drivers: [a]\nlog: {", "37:10: drivers: must be text"},
 		{"mtu: 1500", "mtu: 575", "11:10: ports[0].mtu: 575 is out of range"},
 		{"mtu: 1500", "steering: t3",
-			"11:15: ports[0].steering: 't3' is not one of: auto, t1, t2, t4"},
+			"11:15: ports[0].steering: 't3' is not one of: auto, address, port-bits, "
+			"off"},
 		{"mtu: 1500", "mtu: 9217", "11:10: ports[0].mtu: 9217 is out of range"},
 		{"mtu: 1500", "mtu: 1279",
 			"11:10: ports[0].mtu: 1279 is too small: a port with IPv6"},

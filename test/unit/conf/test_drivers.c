@@ -9,7 +9,7 @@
 #include "conf.h"
 #include "test.h"
 
-#define ICE "drivers: [net_ice]\ntested: not run\nsteering: t1\n"
+#define ICE "drivers: [net_ice]\ntested: not run\nsteering: address\n"
 
 static char dir[] = "/tmp/test-drivers-XXXXXX";
 static char error[CONF_ERROR_LEN];
@@ -53,17 +53,17 @@ static void test_shipped(void **state)
 	} rows[] = {
 		{"mlx5_pci", CONF_STEERING_AUTO},
 		{"mlx5_auxiliary", CONF_STEERING_AUTO},
-		{"net_ice", CONF_STEERING_T1},
-		{"net_iavf", CONF_STEERING_T1},
-		{"net_i40e", CONF_STEERING_T1},
+		{"net_ice", CONF_STEERING_ADDRESS},
+		{"net_iavf", CONF_STEERING_ADDRESS},
+		{"net_i40e", CONF_STEERING_ADDRESS},
 		{"net_ixgbe", CONF_STEERING_AUTO},
 		{"net_ixgbe_vf", CONF_STEERING_AUTO},
-		{"net_igc", CONF_STEERING_T4},
-		{"net_ena", CONF_STEERING_T4},
-		{"net_virtio", CONF_STEERING_T4},
-		{"net_virtio_user", CONF_STEERING_T4},
-		{"net_af_packet", CONF_STEERING_T4},
-		{"net_af_xdp", CONF_STEERING_T4},
+		{"net_igc", CONF_STEERING_OFF},
+		{"net_ena", CONF_STEERING_OFF},
+		{"net_virtio", CONF_STEERING_OFF},
+		{"net_virtio_user", CONF_STEERING_OFF},
+		{"net_af_packet", CONF_STEERING_OFF},
+		{"net_af_xdp", CONF_STEERING_OFF},
 		{"net_tap", CONF_STEERING_AUTO},
 		{"vtap", CONF_STEERING_AUTO},
 		{"packet", CONF_STEERING_AUTO},
@@ -219,8 +219,9 @@ static void test_refusals(void **state)
 		{GOOD "rx-ring: 63\n", "3:10: rx-ring: 63 is out of range"},
 		{GOOD "tx-ring: 32769\n", "3:10: tx-ring: 32769 is out of range"},
 		{GOOD "tx-ring: many\n", "3:10: tx-ring: must be a decimal number"},
-		{GOOD "steering: t3\n", "3:11: steering: 't3' is not one of: auto, t1, t2, t4"},
-		{GOOD "steering: t1\nsteering: t1\n", "4:11: steering: given twice"},
+		{GOOD "steering: t3\n",
+			"3:11: steering: 't3' is not one of: auto, address, port-bits, off"},
+		{GOOD "steering: address\nsteering: address\n", "4:11: steering: given twice"},
 		{GOOD "devargs: a\n", "3:10: devargs: must be key=value pairs"},
 		{GOOD "devargs: a=\n", "3:10: devargs: must be key=value pairs"},
 		{GOOD "devargs: =1\n", "3:10: devargs: must be key=value pairs"},
@@ -309,11 +310,11 @@ static void test_show(void **state)
 
 	put("ice.yaml",
 		"# first\ndrivers: [net_ice, net_ice_dcf]\ntested: 'a \"box\" \\'\nrx-ring: 2048\n"
-		"devargs: a=1\nsteering: t1\ninterrupts: true\n");
+		"devargs: a=1\nsteering: address\ninterrupts: true\n");
 	d = load(dir);
 	snprintf(want, sizeof(want),
 		"drivers: [net_ice, net_ice_dcf] # %s/ice.yaml:2\n"
-		"steering: t1 # %s/ice.yaml:6\n"
+		"steering: address # %s/ice.yaml:6\n"
 		"rx-ring: 2048 # %s/ice.yaml:4\n"
 		"tx-ring: 1024 # default\n"
 		"devargs: \"a=1\" # %s/ice.yaml:5\n"

@@ -143,7 +143,7 @@ static void rules_name_the_vlan(void **state)
 		assert_true(world_take(&world, &c[i].endpoint, &got));
 	}
 	assert_true(dp_steering(world.dp, SIDE, true, &v4));
-	assert_string_equal(v4.step, "t2");
+	assert_string_equal(v4.step, "port-bits");
 	assert_true(v4.rules > 0 && nicmodel.rules == v4.rules);
 	assert_int_equal(v4.hits, RTE_DIM(c));
 	assert_int_equal(v4.handed_over, 0);

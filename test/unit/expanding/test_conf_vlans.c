@@ -15,7 +15,7 @@
 static void each_vlan_becomes_a_port(void **state)
 {
 	struct conf *c = conf_file_changed(AT,
-		"    steering: t2\n    uso: off\n    vlans:\n"
+		"    steering: port-bits\n    uso: off\n    vlans:\n"
 		"      - {id: 100, addresses: [10.2.0.1/24], gateway: [10.2.0.254]}\n"
 		"      - id: 4094\n        name: voice\n        mtu: 1400\n"
 		"        addresses: [10.3.0.1-10.3.0.4/24, 'fd03::1/64']\n"
@@ -36,7 +36,7 @@ static void each_vlan_becomes_a_port(void **state)
 		assert_true(p[i].shares);
 		assert_int_equal(p[i].on, 0);
 		assert_string_equal(p[i].device, "net_a");
-		assert_int_equal(p[i].steering, CONF_STEERING_T2);
+		assert_int_equal(p[i].steering, CONF_STEERING_PORT_BITS);
 		assert_int_equal(p[i].uso, CONF_USO_OFF);
 	}
 	assert_int_equal(p[2].vlan, 100);

@@ -53,8 +53,8 @@ ANSWERS = {
         "rx_queues": 1, "tx_queues": 1, "rx_missed": 0, "rx_nombuf": 0, "rx_errors": 0,
         "tx_errors": 0, "members": "a b", "xstats": {"rx_" + EVIL: 1}}]},
     "steering": {"rows": [{
-        "port": "wan", "family": "ipv4", "step": "t4", "rules": 0, "hits": 0, "handed_over": 0,
-        "degraded": False, "why": "none", "why_t1": ""}]},
+        "port": "wan", "family": "ipv4", "step": "off", "rules": 0, "hits": 0, "handed_over": 0,
+        "degraded": False, "why": "none", "why_address": ""}]},
     "neighbours": {"rows": [{
         "address": "192.0.2.1", "port": "wan", "mac": "02:00:00:00:00:01", "state": "reachable",
         "held": 0, "gateway": True}]},

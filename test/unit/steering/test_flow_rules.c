@@ -149,27 +149,28 @@ static void refused(struct flow_rules_want w, enum flow_rules_step step, int rc,
 
 static void test_whole(void **state)
 {
-	assert_int_equal(check(setup(2, 2, 49152, 65535), FLOW_RULES_T1), 2);
-	assert_int_equal(check(setup(4, 6, 49152, 65535), FLOW_RULES_T1), 6);
-	assert_int_equal(check(setup(3, 3, 1024, 2000), FLOW_RULES_T1), 3);
+	assert_int_equal(check(setup(2, 2, 49152, 65535), FLOW_RULES_ADDRESS), 2);
+	assert_int_equal(check(setup(4, 6, 49152, 65535), FLOW_RULES_ADDRESS), 6);
+	assert_int_equal(check(setup(3, 3, 1024, 2000), FLOW_RULES_ADDRESS), 3);
 }
 
 static void test_whole_refused(void **state)
 {
-	refused(setup(4, 3, 49152, 65535), FLOW_RULES_T1, -EINVAL, "fewer relay addresses");
+	refused(setup(4, 3, 49152, 65535), FLOW_RULES_ADDRESS, -EINVAL, "fewer relay addresses");
 	struct flow_rules_want w = setup(2, 2, 49152, 65535);
 
 	listen("192.0.2.2", 3478); // a rule would put all its clients on one worker
-	refused(w, FLOW_RULES_T1, -EINVAL, "192.0.2.2");
+	refused(w, FLOW_RULES_ADDRESS, -EINVAL, "192.0.2.2");
 }
 
 // If the number of workers is a power of two, each needs one rule per address.
 static void test_sliced_minimal(void **state)
 {
 	for (unsigned int workers = 2; workers <= 64; workers *= 2)
-		assert_int_equal(check(setup(workers, 1, 49152, 65535), FLOW_RULES_T2), workers);
-	assert_int_equal(check(setup(4, 3, 49152, 65535), FLOW_RULES_T2), 12);
-	assert_int_equal(check(setup(3, 1, 49152, 65535), FLOW_RULES_T2), 64);
+		assert_int_equal(
+			check(setup(workers, 1, 49152, 65535), FLOW_RULES_PORT_BITS), workers);
+	assert_int_equal(check(setup(4, 3, 49152, 65535), FLOW_RULES_PORT_BITS), 12);
+	assert_int_equal(check(setup(3, 1, 49152, 65535), FLOW_RULES_PORT_BITS), 64);
 }
 
 static void test_sliced_any(void **state)
@@ -182,7 +183,7 @@ static void test_sliced_any(void **state)
 			const struct flow_rules_want w =
 				setup(workers, 1, ranges[i][0], ranges[i][1]);
 
-			assert_int_equal(check(w, FLOW_RULES_T2),
+			assert_int_equal(check(w, FLOW_RULES_PORT_BITS),
 				(workers & (workers - 1)) == 0 ? workers : 64);
 		}
 }
@@ -195,7 +196,7 @@ static void test_listener_outside(void **state)
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3478);
 	// the rules of both addresses match the same bits, as NICs with one mask require
-	assert_int_equal(check(w, FLOW_RULES_T2), 8);
+	assert_int_equal(check(w, FLOW_RULES_PORT_BITS), 8);
 }
 
 static void test_listener_inside(void **state)
@@ -205,21 +206,21 @@ static void test_listener_inside(void **state)
 	listen("192.0.2.1", 50000);
 	listen("192.0.2.1", 50001);
 	listen("2001:db8::1", 60000);
-	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 7 powers of two: 16384 - 128 ports
+	assert_int_equal(check(w, FLOW_RULES_PORT_BITS), 14); // 7 powers of two: 16384 - 128 ports
 	w = setup(4, 2, 1024, 65535);
 	listen("192.0.2.1", 3478);
 	listen("192.0.2.2", 5349);
 	listen("2001:db8::2", 3479);
 	listen("2001:db8::2", 5350);
 	listen("198.51.100.1", 40000); // on another address: irrelevant
-	check(w, FLOW_RULES_T2);
+	check(w, FLOW_RULES_PORT_BITS);
 	w = setup(2, 1, 50047, 60000); // begins with the last port of a block
 	listen("192.0.2.1", 50050);
 	listen("2001:db8::1", 50050);
-	check(w, FLOW_RULES_T2);
+	check(w, FLOW_RULES_PORT_BITS);
 	w = setup(4, 1, 3460, 3500);
 	listen("192.0.2.1", 3478);
-	refused(w, FLOW_RULES_T2, -EINVAL, "leave nothing");
+	refused(w, FLOW_RULES_PORT_BITS, -EINVAL, "leave nothing");
 }
 
 // Every shared port has a rule of its own, except a listener's.
@@ -231,8 +232,8 @@ static void test_shared(void **state)
 	listen("2001:db8::1", 3479);
 	turn.shared = true;
 	turn.limits.allocations = 100;
-	assert_int_equal(check(w, FLOW_RULES_T2), 19);
-	refused(w, FLOW_RULES_T1, -EINVAL, "shared");
+	assert_int_equal(check(w, FLOW_RULES_PORT_BITS), 19);
+	refused(w, FLOW_RULES_ADDRESS, -EINVAL, "shared");
 }
 
 // Addresses that are not relay addresses, or belong to another NIC port, have no rules.
@@ -246,7 +247,7 @@ static void test_other_addresses(void **state)
 	port.nb_addresses = 2; // the first address of each family
 	w.map = turn_relay_map_create(&turn);
 	assert_int_equal(flow_rules_addresses(&w), 1);
-	assert_int_equal(flow_rules_make(&w, FLOW_RULES_T1, &r, error), 0);
+	assert_int_equal(flow_rules_make(&w, FLOW_RULES_ADDRESS, &r, error), 0);
 	assert_int_equal(r.nb, 1);
 	assert_true(addr_eq(&r.rule[0].dst, &relay[0]));
 	free(r.rule);
@@ -265,7 +266,7 @@ static void test_too_many(void **state)
 	for (unsigned int i = 0; i < MANY; i++)
 		on[i].addr = relay[0];
 	port = (struct conf_port){.addresses = on, .nb_addresses = MANY};
-	refused(w, FLOW_RULES_T2, -E2BIG, "16384");
+	refused(w, FLOW_RULES_PORT_BITS, -E2BIG, "16384");
 }
 
 // --- verdict on the rules -----------------------------------------------------------------------

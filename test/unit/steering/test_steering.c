@@ -157,15 +157,15 @@ static void assert_step(struct dp_world *w, const char *step, unsigned int rules
 	assert_int_equal(nicmodel.rules, 2 * rules);
 }
 
-static void assert_why(struct dp_world *w, const char *reason, const char *why_t1)
+static void assert_why(struct dp_world *w, const char *reason, const char *why_address)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
 		const struct dp_steering s = steering(w, v4);
 
-		if (strstr(s.reason, reason) == NULL || strstr(s.why_t1, why_t1) == NULL)
-			fail_msg("why '%s', why_t1 '%s'", s.reason, s.why_t1);
+		if (strstr(s.reason, reason) == NULL || strstr(s.why_address, why_address) == NULL)
+			fail_msg("why '%s', why_address '%s'", s.reason, s.why_address);
 		assert_int_equal(s.reason[0] == '\0', reason[0] == '\0');
-		assert_int_equal(s.why_t1[0] == '\0', why_t1[0] == '\0');
+		assert_int_equal(s.why_address[0] == '\0', why_address[0] == '\0');
 	}
 }
 
@@ -208,7 +208,7 @@ static void test_t1(void **state)
 		const struct world_setup s = nic(workers, workers);
 
 		open_nic(&s, (struct nicmodel){0});
-		assert_step(&world, "t1", workers);
+		assert_step(&world, "address", workers);
 		assert_why(&world, "", "");
 		assert_int_equal(handed_over(&world), 0);
 		close_nic();
@@ -221,7 +221,7 @@ static void test_t2(void **state)
 		const struct world_setup s = nic(workers, 0);
 
 		open_nic(&s, (struct nicmodel){0});
-		assert_step(&world, "t2", workers);
+		assert_step(&world, "port-bits", workers);
 		assert_why(&world, "fewer relay addresses", "");
 		assert_int_equal(handed_over(&world), 0);
 		close_nic();
@@ -234,14 +234,14 @@ static void test_t4(void **state)
 		struct world_setup s = nic(workers, workers);
 
 		open_nic(&s, (struct nicmodel){.no_rules = true});
-		assert_step(&world, "t4", 0);
+		assert_step(&world, "off", 0);
 		assert_why(&world, "takes no rules", "");
 		assert_true(handed_over(&world) > 0);
 		close_nic();
 
-		s.steering = CONF_STEERING_T4;
+		s.steering = CONF_STEERING_OFF;
 		open_nic(&s, (struct nicmodel){0});
-		assert_step(&world, "t4", 0);
+		assert_step(&world, "off", 0);
 		assert_why(&world, "as configured", "");
 		assert_true(handed_over(&world) > 0);
 		assert_int_equal(nicmodel.calls, 0);
@@ -249,34 +249,34 @@ static void test_t4(void **state)
 	}
 }
 
-// Any number of workers; a NIC with one mask for all rules takes those of T2, too.
+// Any number of workers; a NIC with one mask for all rules takes those on port bits, too.
 static void test_three_workers(void **state)
 {
 	const struct world_setup s = nic(3, 2);
 
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t2", 2 * 64);
+	assert_step(&world, "port-bits", 2 * 64);
 	assert_int_equal(handed_over(&world), 0);
 	close_nic();
 
 	open_nic(&s, (struct nicmodel){.one_mask = true});
-	assert_step(&world, "t2", 2 * 64);
+	assert_step(&world, "port-bits", 2 * 64);
 	assert_int_equal(handed_over(&world), 0);
 	close_nic();
 }
 
-// NICs that match ports exactly or not at all can do T1, and cannot divide an address.
+// NICs that match ports exactly or not at all can match addresses, and cannot divide an address.
 static void test_exact_only(void **state)
 {
 	struct world_setup s = nic(4, 4);
 
 	open_nic(&s, (struct nicmodel){.exact = true});
-	assert_step(&world, "t1", 4);
+	assert_step(&world, "address", 4);
 	close_nic();
 
 	s.relays = 3;
 	open_nic(&s, (struct nicmodel){.exact = true});
-	assert_step(&world, "t4", 0);
+	assert_step(&world, "off", 0);
 	assert_why(&world, "rule 1 of 12: soft says port mask", "fewer relay addresses");
 	assert_true(handed_over(&world) > 0);
 	close_nic();
@@ -293,18 +293,19 @@ static void test_refused(void **state)
 		open_nic(&s, (struct nicmodel){.refuse_first = k, .refuse_last = k});
 		v4 = steering(&world, true);
 		v6 = steering(&world, false);
-		assert_string_equal(v4.step, "t2");
+		assert_string_equal(v4.step, "port-bits");
 		assert_int_equal(v4.reason[5], '0' + (int)k); // "rule K of 4: ..."
 		assert_non_null(strstr(v4.reason, "of 4: soft says table full"));
-		assert_string_equal(v6.step, "t1"); // the other family had no refusal
+		assert_string_equal(v6.step, "address"); // the other family had no refusal
 		assert_int_equal(nicmodel.rules, 8);
 		assert_int_equal(handed_over(&world), 0);
 		close_nic();
 	}
 	open_nic(&s, (struct nicmodel){.refuse_first = 3, .refuse_last = UINT32_MAX});
-	assert_step(&world, "t4", 0);
+	assert_step(&world, "off", 0);
 	assert_why(&world, " of 4: soft says table full", " of 4: soft says table full");
-	assert_string_equal(steering(&world, true).why_t1, "rule 3 of 4: soft says table full");
+	assert_string_equal(
+		steering(&world, true).why_address, "rule 3 of 4: soft says table full");
 	assert_true(handed_over(&world) > 0);
 	close_nic();
 }
@@ -313,17 +314,17 @@ static void test_configured(void **state)
 {
 	struct world_setup s = nic(4, 4);
 
-	s.steering = CONF_STEERING_T2;
+	s.steering = CONF_STEERING_PORT_BITS;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t2", 4); // whole addresses
-	assert_why(&world, "t2 is configured", "");
+	assert_step(&world, "port-bits", 4); // whole addresses
+	assert_why(&world, "port-bits is configured", "");
 	assert_int_equal(handed_over(&world), 0);
 	close_nic();
 
-	s.steering = CONF_STEERING_T1;
+	s.steering = CONF_STEERING_ADDRESS;
 	s.relays = 2;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t4", 0);
+	assert_step(&world, "off", 0);
 	assert_why(&world, "fewer relay addresses", "");
 	assert_int_equal(nicmodel.calls, 0);
 	close_nic();
@@ -339,22 +340,22 @@ static void test_profile(void **state)
 
 	s.drivers = &drivers;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t1", 4); // the entry is silent
+	assert_step(&world, "address", 4); // the entry is silent
 	close_nic();
-	profile.steering = CONF_STEERING_T2;
+	profile.steering = CONF_STEERING_PORT_BITS;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t2", 4);
+	assert_step(&world, "port-bits", 4);
 	assert_int_equal(handed_over(&world), 0);
 	close_nic();
-	profile.steering = CONF_STEERING_T4;
+	profile.steering = CONF_STEERING_OFF;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t4", 0);
+	assert_step(&world, "off", 0);
 	assert_why(&world, "by the profile of its driver", "");
 	assert_int_equal(nicmodel.calls, 0);
 	close_nic();
-	s.steering = CONF_STEERING_T1;
+	s.steering = CONF_STEERING_ADDRESS;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t1", 4);
+	assert_step(&world, "address", 4);
 	close_nic();
 }
 
@@ -377,7 +378,7 @@ static void test_nothing_to_steer(void **state)
 		assert_string_equal(side.step, "none");
 		assert_string_equal(side.reason, "no relay address");
 	}
-	assert_step(&world, "t2", 2);
+	assert_step(&world, "port-bits", 2);
 	close_nic();
 }
 
@@ -387,7 +388,7 @@ static void test_few_queues(void **state)
 
 	s.rx_queues = 3;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t4", 0);
+	assert_step(&world, "off", 0);
 	assert_why(&world, "3 receive queues for 4 workers", "");
 	// clients are handed over, too, in this case, which is not counted here
 	assert_true(handed_over(&world) > astray[0] + astray[1]);
@@ -401,7 +402,7 @@ static void test_vlan(void **state)
 
 	s.vlan = 7;
 	open_nic(&s, (struct nicmodel){0});
-	assert_step(&world, "t1", 4);
+	assert_step(&world, "address", 4);
 	assert_int_equal(handed_over(&world), 0);
 	close_nic();
 }
@@ -411,7 +412,7 @@ static void test_misdelivered(void **state)
 {
 	for (unsigned int relays = 0; relays <= 4; relays += 4) {
 		const struct world_setup s = nic(4, relays);
-		const char *step = relays > 0 ? "t1" : "t2";
+		const char *step = relays > 0 ? "address" : "port-bits";
 
 		open_nic(&s, (struct nicmodel){.misdeliver = true});
 		assert_step(&world, step, 4);
@@ -437,12 +438,12 @@ static void test_misdelivered(void **state)
 	}
 }
 
-// T4 means hand-overs: it is never degraded.
+// Without rules there are only hand-overs: it is never degraded.
 static void test_t4_is_well(void **state)
 {
 	struct world_setup s = nic(4, 0);
 
-	s.steering = CONF_STEERING_T4;
+	s.steering = CONF_STEERING_OFF;
 	open_nic(&s, (struct nicmodel){0});
 	for (unsigned int i = 0; i < 20; i++) {
 		flow_ladder_watch(world.dp, 1 + 1000 * i);
