@@ -294,8 +294,8 @@ void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due);
 // now; UINT64_MAX: no entry ages.
 uint64_t neigh_next_ms(const struct neigh_table *t);
 // Data of an entry for senders, always current: 16 bytes, with the index of the entry. It is valid
-// for a note of neigh_note if serial equals the note's upper half. Entries that are not usable, and
-// those that need neigh_mac at their next use (STALE), have NEIGH_NO_SERIAL.
+// for a note of neigh_note if neigh_note_holds says so. Entries that are not usable, and those that
+// need neigh_mac at their next use (STALE), have NEIGH_NO_SERIAL.
 struct neigh_hop {
 	uint8_t mac[6];
 	uint8_t port;
@@ -306,6 +306,16 @@ const struct neigh_hop *neigh_hops(const struct neigh_table *t);
 // Returns a note of an entry and its current target: index in the lower half, serial in the upper
 // half. Never 0; serials repeat after 65,534 reuses of the entry.
 uint32_t neigh_note(const struct neigh_table *t, uint16_t index);
+// The data of a note's entry, in the table of neigh_hops(). The note may be 0.
+static inline const struct neigh_hop *neigh_note_hop(const struct neigh_hop *hops, uint32_t note)
+{
+	return &hops[(uint16_t)note];
+}
+// True if this data of a note's entry is about the note's target.
+static inline bool neigh_note_holds(const struct neigh_hop *hop, uint32_t note)
+{
+	return hop->serial == note >> 16;
+}
 // Returns the entry of a note, or NEIGH_NONE if the entry has another target now, or for 0.
 uint16_t neigh_noted(const struct neigh_table *t, uint32_t note);
 // Invalidates the notes of the next n entries from *index on, and undoes neigh_keep; the entries

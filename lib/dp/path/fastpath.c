@@ -241,14 +241,14 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const uint32_t out_leg = leg ^ 1;
 	const int moved = moved_by(leg);
 	struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[out_leg]];
+	const struct neigh_hop *hop = neigh_note_hop(w->hops, l->hop[out_leg]);
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[out_leg])];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p;
 
 	// in this order: src may be outside its array if the line belongs to no allocation
 	if (unlikely(!turn_line_vouches(l, v, leg, r.tick) ||
-		    hop->serial != l->hop[out_leg] >> 16 ||
+		    !neigh_note_holds(hop, l->hop[out_leg]) ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
 		return false;
@@ -285,9 +285,9 @@ bool fastpath_vouches(const struct worker *w, uint8_t *port)
 
 	if (v->slot == TURN_NONE || w->backlog.n > 0 || !turn_line_vouches(l, v, leg, tick))
 		return false;
-	hop = &w->hops[(uint16_t)l->hop[leg ^ 1]];
+	hop = neigh_note_hop(w->hops, l->hop[leg ^ 1]);
 	*port = hop->port;
-	return hop->serial == l->hop[leg ^ 1] >> 16 &&
+	return neigh_note_holds(hop, l->hop[leg ^ 1]) &&
 		(v->flags & (DP_PLAIN | DP_IPV4)) ==
 		w->source[leg][turn_mark_from(l->mark[leg ^ 1])].flags;
 }

@@ -172,7 +172,7 @@ static __rte_always_inline bool relay_datagram(struct worker *w, struct rte_mbuf
 	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
 	const struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[leg ^ 1]];
+	const struct neigh_hop *hop = neigh_note_hop(w->hops, l->hop[leg ^ 1]);
 
 	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, hop, r) : relay_data(w, m, v, hop, r);
 }
@@ -183,12 +183,12 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 {
 	const unsigned int out_leg = leg ^ 1;
 	const struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[out_leg]];
+	const struct neigh_hop *hop = neigh_note_hop(w->hops, l->hop[out_leg]);
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[out_leg])];
 
 	// in this order: src may be outside its array if the line belongs to no allocation
 	if (unlikely(!turn_line_vouches_peer(l, v, leg, tick) ||
-		    hop->serial != l->hop[out_leg] >> 16 ||
+		    !neigh_note_holds(hop, l->hop[out_leg]) ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
 		return false;
 	if (likely((v->flags & DP_IPV4) != 0))
