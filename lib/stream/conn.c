@@ -7,6 +7,7 @@
 
 #include "conn.h"
 #include "framing.h"
+#include "handle.h"
 #include "identity/tls_offer.h"
 #include "invariant.h"
 #include "out/outgoing.h"
@@ -291,10 +292,12 @@ static void conn_settle(struct thread *t, struct conn *c)
 
 struct conn *conn_of(struct thread *t, uint64_t handle)
 {
-	const uint32_t i = (uint32_t)handle & 0xffffff;
+	const uint32_t i = handle_index(handle);
 	struct conn *c = &t->conn[i];
 
-	return i < t->used && c->state == CONN_OPEN && c->generation == handle >> 32 ? c : NULL;
+	return i < t->used && c->state == CONN_OPEN && c->generation == handle_generation(handle)
+		? c
+		: NULL;
 }
 
 // Bytes after the ConnectionBind are read in the connection's next turn.

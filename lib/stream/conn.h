@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 
 #include "addr.h"
+#include "handle.h"
 #include "identity/tls_hello.h"
 #include "ilist.h"
 #include "out/queue.h"
@@ -66,10 +67,10 @@ struct conn {
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: start of rest's time limit
 };
 
-// Returns the number of a connection for workers: generation, thread and index; never 0.
+// Returns the handle of a connection for workers (handle.h); never 0.
 static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
 {
-	return (uint64_t)c->generation << 32 | t->index << 24 | (uint32_t)(c - t->conn);
+	return handle_make(c->generation, (uint8_t)t->index, (uint32_t)(c - t->conn));
 }
 
 // Takes over an accepted socket that the limits have counted. False: no room or memory; the caller

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "handle.h"
 #include "identity/identities.h"
 #include "proxy/proxy.h"
 #include "relay/hub.h"
@@ -215,16 +216,15 @@ bool stream_progress(const struct streams *s, unsigned int index, struct stream_
 bool stream_alive(const struct streams *s, uint64_t conn)
 {
 	const struct thread *t = s->thread[stream_thread_of(conn)];
-	const uint32_t i = (uint32_t)conn & 0xffffff;
+	const uint32_t live = __atomic_load_n(&t->live[handle_index(conn)], __ATOMIC_SEQ_CST);
 
-	return __atomic_load_n(&t->live[i], __ATOMIC_SEQ_CST) == conn >> 32;
+	return live == handle_generation(conn);
 }
 
 const char *stream_cipher(const struct streams *s, uint64_t conn)
 {
 	const struct thread *t = s->thread[stream_thread_of(conn)];
-	const uint32_t i = (uint32_t)conn & 0xffffff;
-	const char *name = __atomic_load_n(&t->cipher[i], __ATOMIC_ACQUIRE);
+	const char *name = __atomic_load_n(&t->cipher[handle_index(conn)], __ATOMIC_ACQUIRE);
 
 	// it belongs to this connection if that is still open: no other was in its place before
 	return stream_alive(s, conn) ? name : NULL;

@@ -16,6 +16,7 @@
 
 #include "addr.h"
 #include "rates/bucket.h"
+#include "handle.h"
 #include "identity/expiry.h"
 #include "relay/stream_relay.h"
 #include "stream_refusals.h"
@@ -317,7 +318,7 @@ bool stream_progress(const struct streams *s, unsigned int index, struct stream_
 // Returns the number of the thread that owns a connection.
 static inline unsigned int stream_thread_of(uint64_t conn)
 {
-	return (uint8_t)(conn >> 24);
+	return handle_owner(conn);
 }
 
 // False if a connection has closed or is closing. After the first false, and after ops.ended, it is

@@ -15,6 +15,7 @@
 #include "dp_view.h"
 #include "dtls.h"
 #include "dtls_cookie.h"
+#include "handle.h"
 #include "hash.h"
 #include "invariant.h"
 #include "net.h"
@@ -50,8 +51,7 @@ static uint64_t hash_of(
 
 uint64_t sessions_conn(const struct worker *w, const struct session *c)
 {
-	return (uint64_t)c->generation << 32 | (uint32_t)w->id << 24 |
-		(uint32_t)(c - w->sessions->session);
+	return handle_make(c->generation, w->id, (uint32_t)(c - w->sessions->session));
 }
 
 struct session *sessions_of(const struct worker *w, uint64_t conn)
@@ -60,8 +60,8 @@ struct session *sessions_of(const struct worker *w, uint64_t conn)
 
 	if (w->sessions == NULL || sessions_home(conn) != w->id)
 		return NULL;
-	c = &w->sessions->session[(uint32_t)conn & 0xffffff];
-	return c->state != SESSION_FREE && c->generation == conn >> 32 ? c : NULL;
+	c = &w->sessions->session[handle_index(conn)];
+	return c->state != SESSION_FREE && c->generation == handle_generation(conn) ? c : NULL;
 }
 
 struct session *sessions_find(const struct worker *w, const struct addr *client, uint16_t port,

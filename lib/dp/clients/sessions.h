@@ -30,6 +30,7 @@
 #include "dtls.h"
 #include "dtls_cookie.h"
 #include "dtls_hello.h"
+#include "handle.h"
 #include "hash.h"
 #include "ilist.h"
 #include "rates/limiter.h"
@@ -129,10 +130,10 @@ static inline bool sessions_concern(const struct worker *w, const struct turn_vi
 		(v->listener == LOCAL_ONLY_DTLS || (v->len > 0 && dtls_first_byte(v->data[0])));
 }
 
-// The id of a session (conn) contains its worker and its index there. Returns the worker.
+// The id of a session (conn) is a handle (handle.h). Returns its worker.
 static inline unsigned int sessions_home(uint64_t conn)
 {
-	return (uint8_t)(conn >> 24);
+	return handle_owner(conn);
 }
 
 uint64_t sessions_conn(const struct worker *w, const struct session *c);
