@@ -17,7 +17,7 @@
 #define SHARES_NOTHING IMB_VERSION(1, 4, 0)
 
 struct aead_key {
-	union {
+	union { // by aead
 		struct gcm_key_data gcm;
 		uint8_t chacha[AEAD_KEY_MAX];
 	};

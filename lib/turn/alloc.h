@@ -27,13 +27,14 @@ struct turn_cold {
 	uint8_t alg : 2;
 	bool rest : 1; // the user has a REST name: mac is valid
 	bool has_token : 1; // its answer carried a RESERVATION-TOKEN
-	union {
-		struct {
+	union { // by what the slot is; the line tells an allocation
+		struct { // an allocation
 			// User half of its quota_ref; the source half follows from the client.
 			uint64_t quota_user;
 			uint32_t expires;
 			union {
-				uint32_t tid; // keyed hash of a transaction ID: see alloc_tid()
+				// if not is_dual: keyed hash of a transaction ID, see alloc_tid()
+				uint32_t tid;
 				uint32_t sibling; // if is_dual: slot of the sibling
 			};
 			// Keyed hash of an ident: see alloc_tid(). If is_second, it is the hash of
@@ -44,14 +45,14 @@ struct turn_cold {
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
-		struct { // ALLOC_RESERVED
+		struct { // a reserved port: ALLOC_RESERVED
 			struct quota_ref quota;
 			uint32_t until;
 			uint32_t next; // next slot in its chain of shard.reserved
 			uint8_t token[TURN_TOKEN_LEN];
 		} reserved;
-		struct relay_ports_rest resting;
-		struct trie_links unused; // shared ports: links the free slots
+		struct relay_ports_rest resting; // a relay port that rests
+		struct trie_links unused; // a free slot of a shared port
 	};
 };
 _Static_assert(sizeof(struct turn_cold) == 80, "memory of an allocation beside its line");

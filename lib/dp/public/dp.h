@@ -290,7 +290,7 @@ struct dp_answer {
 	struct turn_walk walk; // where the next question continues
 	uint64_t at_ms; // the workers' clock
 	unsigned int nb; // number of rows, or of allocations ended
-	union {
+	union { // by the question's kind: enum dp_ask
 		struct turn_info rows[DP_ANSWER_ROWS];
 		struct turn_key keys[DP_ANSWER_KEYS];
 		struct neigh_info neighbours[DP_ANSWER_ROWS];

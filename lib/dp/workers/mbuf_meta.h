@@ -53,16 +53,16 @@ struct mbuf_meta {
 	uint8_t kind; // enum mbuf_meta_kind
 	uint8_t port; // FRAME, NEIGHBOUR, and packets that a neighbour entry holds
 	bool from_ask; // NEIGHBOUR
-	union {
-		struct turn_view datagram;
-		struct icmp_note icmp;
-		struct net_neigh_msg neighbour;
-		struct turn_redirect_note redirect;
+	union { // by kind
+		struct turn_view datagram; // DATAGRAM
+		struct icmp_note icmp; // ICMP
+		struct net_neigh_msg neighbour; // NEIGHBOUR
+		struct turn_redirect_note redirect; // REDIRECT
 		struct exception_note exception; // on its way to or from the kernel
 		struct losses_held held; // for packets that a neighbour entry holds
 		struct stream_down to_stream; // STREAM on its way to a thread
-		struct stream_attempt attempt;
-		struct stream_place unopened;
+		struct stream_attempt attempt; // ATTEMPT
+		struct stream_place unopened; // UNOPENED
 		struct {
 			uint64_t conn;
 			struct dtls_session *session;
