@@ -9,9 +9,3 @@ static inline void counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
-
-// For counters that are levels.
-static inline void counter_sub(uint64_t *counter, uint64_t n)
-{
-	counter_add(counter, 0 - n);
-}

@@ -101,7 +101,6 @@ extern const struct conf_choice conf_lower_choices[];
 extern const struct conf_choice conf_family_choices[];
 extern const struct conf_choice conf_icmp_tell_choices[];
 extern const struct conf_choice conf_rest_expiry_choices[];
-extern const struct conf_choice conf_token_choices[];
 extern const struct conf_choice conf_log_to_choices[];
 extern const struct conf_choice conf_log_format_choices[];
 extern const struct conf_choice conf_on_stop_choices[];

@@ -2,7 +2,6 @@
 // The words that keys with a choice accept; NULL ends each list.
 #include "conf.h"
 #include "schema/schema.h"
-#include "token.h"
 
 const struct conf_choice conf_idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},
 	{"busy", CONF_IDLE_BUSY}, {"saving", CONF_IDLE_SAVING}, {NULL, 0}};
@@ -30,8 +29,6 @@ const struct conf_choice conf_icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_
 const struct conf_choice conf_rest_expiry_choices[] = {{"ignored", TURN_REST_IGNORED},
 	{"refresh-refused", TURN_REST_REFRESH_REFUSED}, {"ends-session", TURN_REST_ENDS},
 	{NULL, 0}};
-const struct conf_choice conf_token_choices[] = {
-	{"A256GCM", STUN_TOKEN_A256GCM}, {"A128GCM", STUN_TOKEN_A128GCM}, {NULL, 0}};
 const struct conf_choice conf_log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
 	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
 const struct conf_choice conf_log_format_choices[] = {

@@ -17,15 +17,6 @@ time_t stream_expiry_renew(const struct stream_validity *first, time_t until)
 	return until - (third < STREAM_EXPIRES_S ? third : STREAM_EXPIRES_S);
 }
 
-enum stream_expiry stream_expiry(const struct stream_validity *v, time_t now)
-{
-	if (now < v->not_before)
-		return STREAM_NOT_VALID_YET;
-	if (now > v->until)
-		return STREAM_EXPIRED;
-	return now > v->renew ? STREAM_EXPIRES_SOON : STREAM_VALID;
-}
-
 static void tell_soon(time_t left, const char *date, char *text, size_t len)
 {
 	const bool days = left >= 2 * DAY;
@@ -36,23 +27,24 @@ static void tell_soon(time_t left, const char *date, char *text, size_t len)
 
 bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text, size_t len)
 {
-	const enum stream_expiry e = stream_expiry(v, now);
-	const time_t edge = e == STREAM_NOT_VALID_YET ? v->not_before : v->until;
+	const time_t edge = now < v->not_before ? v->not_before : v->until;
 	char date[32] = "?";
 	struct tm tm;
 
 	if (gmtime_r(&edge, &tm) != NULL)
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-	if (e == STREAM_EXPIRES_SOON)
-		tell_soon(v->until - now, date, text, len);
-	else if (e == STREAM_EXPIRED)
-		snprintf(text, len, "expired on %s: clients refuse it, renew it", date);
-	else if (e == STREAM_NOT_VALID_YET)
+	if (now < v->not_before)
 		snprintf(text, len,
 			"is not valid before %s: clients refuse it until then (or is the clock "
 			"wrong?)",
 			date);
-	return e != STREAM_VALID;
+	else if (now > v->until)
+		snprintf(text, len, "expired on %s: clients refuse it, renew it", date);
+	else if (now > v->renew)
+		tell_soon(v->until - now, date, text, len);
+	else
+		return false;
+	return true;
 }
 
 bool stream_expiry_read(

@@ -14,20 +14,12 @@ struct stream_validity {
 	time_t renew; // it should be renewed by then
 };
 
-enum stream_expiry {
-	STREAM_VALID,
-	STREAM_EXPIRES_SOON,
-	STREAM_EXPIRED,
-	STREAM_NOT_VALID_YET,
-};
-
 #define STREAM_EXPIRES_S (30 * 86400)
 
 // Returns the time by which a certificate that is valid until `until` should be renewed: when a
 // third of the validity period of first, the server's certificate, is left. ACME clients renew at
 // that time, for periods of 6 to 90 days. Never earlier than STREAM_EXPIRES_S before the end.
 time_t stream_expiry_renew(const struct stream_validity *first, time_t until);
-enum stream_expiry stream_expiry(const struct stream_validity *v, time_t now);
 // Writes a warning, "expires on 2030-04-16 16:46 UTC, ...: renew it", to text (len bytes). False if
 // no warning is due.
 bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text, size_t len);
