@@ -23,6 +23,7 @@
 #include "drain/hook.h"
 #include "eal.h"
 #include "events/events.h"
+#include "feature_names.h"
 #include "hash.h"
 #include "log/log.h"
 #include "mgmt.h"
@@ -466,6 +467,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	case OPTS_VERSION:
 		printf("slipring %s (%s)\n", SLIPRING_VERSION, rte_version());
+		printf("features: %s\n", FEATURES[0] != '\0' ? FEATURES : "none");
 		return EXIT_SUCCESS;
 	case OPTS_MANUAL:
 		conf_manual(stdout);

@@ -3,6 +3,7 @@
 // all of them are used up.
 #include "datapath.h"
 #include "exception/exception.h"
+#include "feature_names.h"
 #include "fuzz.h"
 #include "nicmodel.h"
 #include "token.h"
@@ -92,6 +93,7 @@ static void pick_externals(struct dp_world *w)
 	}
 }
 
+#ifdef FEATURE_DISCOVERY
 // The first listener and that of the second port answer for each other (RFC 5780), through one
 // port.
 static void pick_discovery(struct dp_world *w)
@@ -102,10 +104,15 @@ static void pick_discovery(struct dp_world *w)
 		return;
 	addresses[0] = w->listeners[0].endpoint.addr;
 	addresses[1] = w->side.addr;
-	w->conf.turn.discovery = addresses;
-	w->conf.turn.nb_discovery = 2;
-	w->conf.turn.discovery_ports[0] = w->conf.turn.discovery_ports[1] = 3478;
+	w->conf.turn.discovery.addresses = addresses;
+	w->conf.turn.discovery.nb = 2;
+	w->conf.turn.discovery.ports[0] = w->conf.turn.discovery.ports[1] = 3478;
 }
+#else
+static void pick_discovery(struct dp_world *w)
+{
+}
+#endif
 
 // The second port leads somewhere, and its address may replace the first relay addresses.
 static void pick_routes(struct dp_world *w)

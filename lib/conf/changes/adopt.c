@@ -8,6 +8,7 @@
 #include "checks/checks.h"
 #include "conf.h"
 #include "conf_changes.h"
+#include "conf_features.h"
 #include "problems.h"
 
 // --- the keys of hot.c ---------------------------------------------------------------------------
@@ -34,10 +35,6 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->nb_deny_listed = src->nb_deny_listed;
 	dst->nat64 = src->nat64;
 	dst->nb_nat64 = src->nb_nat64;
-	dst->discovery = src->discovery;
-	dst->nb_discovery = src->nb_discovery;
-	dst->discovery_ports[0] = src->discovery_ports[0];
-	dst->discovery_ports[1] = src->discovery_ports[1];
 	dst->hairpin = src->hairpin;
 	dst->rfc5766_channels = src->rfc5766_channels;
 	dst->icmp_tell = src->icmp_tell;
@@ -45,6 +42,9 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->grace_s = src->grace_s;
 	dst->interim_s = src->interim_s;
 	dst->limits = src->limits;
+#define X(field) dst->field = src->field;
+	CONF_HOT_FIELDS(X)
+#undef X
 }
 
 // Copies all values in the structs themselves, and the pointers to what they refer to.

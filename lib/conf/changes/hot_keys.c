@@ -5,12 +5,16 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "conf_features.h"
 #include "schema/schema.h"
 
 // Each includes all keys below it. All other keys determine memory, devices, threads and sockets,
 // which are made at the start.
 static const char *const hot[] = {
-	"alternate",
+#define X(key) key,
+	CONF_HOT_KEYS(X)
+#undef X
+		"alternate",
 	"auth.nonce",
 	"auth.oauth",
 	"auth.origins",
@@ -53,7 +57,6 @@ static const char *const hot[] = {
 	"listeners[].realms",
 	"listeners[].tls",
 	"log",
-	"nat-discovery",
 	"peers",
 	"ports[].addresses[].external",
 	"ports[].gateway",

@@ -159,11 +159,6 @@ int conf_alternates_check(struct conf_ctx *x);
 // Warns of doubtful values.
 void conf_alternates_warn(const struct conf *c, struct conf_report *r);
 
-// discovery.c: checks of the section nat-discovery.
-
-// Returns 0 or -EINVAL. Call it after listeners have been expanded.
-int conf_discovery_check(struct conf_ctx *x);
-
 // warn_files.c
 
 // Warns of secrets in files that every user of the host can read.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -177,11 +178,15 @@ static int check_crash(struct conf_ctx *x)
 
 int conf_validate(struct conf_ctx *x)
 {
-	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		conf_ports_gather, check_shared, conf_places_fill, check_family, conf_ports_check,
-		conf_packets_check, conf_identities_check, conf_pools_check, conf_exceptions_check,
-		conf_realms_check, check_records, check_control, check_state, check_crash,
-		conf_alternates_check, conf_discovery_check};
+	static int (*const checks[])(struct conf_ctx *) = {
+		check_lcores, check_eal_args, conf_ports_gather, check_shared, conf_places_fill,
+		check_family, conf_ports_check, conf_packets_check, conf_identities_check,
+		conf_pools_check, conf_exceptions_check, conf_realms_check, check_records,
+		check_control, check_state, check_crash, conf_alternates_check,
+#define X(check) check,
+		CONF_CHECKS(X)
+#undef X
+	};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

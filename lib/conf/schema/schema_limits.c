@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of limits, nat-discovery and peers.
+// The keys of limits, of features, and of peers.
+#include "conf_features.h"
 #include "schema/schema_rows.h"
 #include "turn.h"
 
@@ -76,17 +77,9 @@ static const struct conf_key rows[] = {
 {RATE("realm-from-peers", REALM, PEER), .help = "From the peers of one realm's allocations. Drop "
 	"reason: `realm-rate`."},
 
-{"nat-discovery", CONF_SECTION, .help = "NAT behaviour discovery (RFC 5780): a Binding request "
-	"over UDP may ask for the answer to come from the other address or port, or to go to "
-	"another port of the client. Each answer counts in `limits.binding`. Without addresses "
-	"such requests get 420."},
-{"nat-discovery.addresses", CONF_ADDRS, MANY(conf, turn.discovery, turn.nb_discovery), RANGE(0, 4),
-	.help = "Two own addresses of a family, or two of each. Each needs a UDP listener on both "
-	"ports. Clients are told external addresses, if there are any."},
-{"nat-discovery.port", CONF_NUMBER, ONE(conf, turn.discovery_ports[0]), RANGE(1, 65535),
-	.def = "3478", .help = "Port that clients begin with."},
-{"nat-discovery.other-port", CONF_NUMBER, ONE(conf, turn.discovery_ports[1]), RANGE(1, 65535),
-	.def = "3479", .help = "The second port."},
+#define X(...) __VA_ARGS__,
+CONF_ROWS(X)
+#undef X
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Only an entry of `allow` with the same or a "

@@ -414,9 +414,13 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 		p->listener[i] = calloc((size_t)c->nb_listeners + 1, sizeof(*p->listener[i]));
 	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL || p->beside == NULL ||
 		p->listener[0] == NULL || p->listener[1] == NULL ||
-		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c) ||
-		!discovery_make(&p->discovery, c))
+		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c))
 		return ENOMEM;
+#define X(type, field, make, free) \
+	if (!make(&p->field, c))   \
+		return ENOMEM;
+	TURN_POLICY_ADDRESSES(X)
+#undef X
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
@@ -637,7 +641,9 @@ void policy_free_addresses(struct turn_policy *p)
 	free(p->listener[1]);
 	external_free(&p->external);
 	relay_pools_free(&p->relay_pools);
-	discovery_free(&p->discovery);
+#define X(type, field, make, free) free(&p->field);
+	TURN_POLICY_ADDRESSES(X)
+#undef X
 	free(p->broadcasts);
 	prefixes_free(p->rules);
 	free(p->local_ports);

@@ -7,10 +7,10 @@
 #include "tables/prefixes.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
-#include "requests/discovery.h"
 #include "stun.h"
 #include "tables/table.h"
 #include "turn_config.h"
+#include "turn_features.h"
 #include "turn_policy.h"
 
 // A configured user with keys ready for use.
@@ -66,7 +66,9 @@ struct turn_policy {
 	uint16_t port_lo[2], port_hi[2];
 	struct external external;
 	struct relay_pools relay_pools;
-	struct discovery discovery;
+#define X(type, field, make, free) type field;
+	TURN_POLICY_ADDRESSES(X)
+#undef X
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
 	struct turn_local *local_ports; // our addresses with their ports, sorted by address
 	struct route *routes; // sorted; NULL = reachability of peers is not checked

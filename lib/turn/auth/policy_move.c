@@ -22,7 +22,9 @@ static void take_addresses(struct turn_policy *dst, const struct turn_policy *sr
 	}
 	dst->external = src->external;
 	dst->relay_pools = src->relay_pools;
-	dst->discovery = src->discovery;
+#define X(type, field, make, free) dst->field = src->field;
+	TURN_POLICY_ADDRESSES(X)
+#undef X
 	dst->broadcasts = src->broadcasts;
 	dst->local_ports = src->local_ports;
 	dst->routes = src->routes;

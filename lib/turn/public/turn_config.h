@@ -7,6 +7,7 @@
 #include "rates/bucket.h"
 #include "tables/routes.h"
 #include "stun.h"
+#include "turn_config_features.h"
 
 #define TURN_WORKERS_MAX 64
 #define TURN_IDENT_LEN 16 // first bytes of a USERHASH: identifies the owner of an allocation
@@ -233,14 +234,11 @@ struct turn_config {
 	// Bit mask of ports whose networks are unrelated to those of other ports: realms have relay
 	// pools there. The routes have it, too.
 	uint32_t apart;
-	struct addr *discovery; // our addresses that take part in NAT behaviour discovery
 	struct prefix *allow, *deny;
 	struct prefix *deny_listed; // like deny, but read from files: there may be millions
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
 		nb_deny, nb_deny_listed, nb_nat64;
-	uint32_t nb_discovery; // two per family; 0 = discovery is off
-	uint16_t discovery_ports[2];
 	uint16_t port_lo, port_hi; // relay ports
 	// True if allocations share relay ports; else each has a relayed transport address of its
 	// own.
@@ -259,6 +257,9 @@ struct turn_config {
 	uint32_t workers;
 	struct turn_limits limits;
 	struct turn_pools pools;
+#define X(type, field) type field;
+	TURN_CONFIG_FIELDS(X)
+#undef X
 };
 
 // True if all clients are one user, so that users need no protection from each other.

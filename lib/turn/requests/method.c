@@ -24,7 +24,9 @@ enum turn_refusal method_binding(struct turn_request *r)
 		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
 	else
 		stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
-	discovery_put(r);
+#define X(knows, read, put, plan) put(r);
+	TURN_BINDING(X)
+#undef X
 	return TURN_GRANTED;
 }
 

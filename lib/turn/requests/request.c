@@ -9,7 +9,6 @@
 #include "mobile/mobile.h"
 #include "mobile/move.h"
 #include "requests/alternates.h"
-#include "requests/discovery.h"
 #include "requests/method.h"
 #include "requests/tcp.h"
 #include "route.h"
@@ -83,6 +82,17 @@ static bool is_token_unknown(const struct turn_request *r)
 		(r->policy->oauth == NULL || r->m.method == STUN_BINDING);
 }
 
+// True if a feature knows an attribute of a request that the parser does not know.
+static bool is_known(const struct turn_request *r, uint16_t type)
+{
+#define X(knows, read, put, plan) \
+	if (knows(r, type))       \
+		return true;
+	TURN_BINDING(X)
+#undef X
+	return false;
+}
+
 static void put_unknown(struct turn_request *r)
 {
 	uint8_t list[TURN_SIDE_LEN / 2];
@@ -94,10 +104,10 @@ static void put_unknown(struct turn_request *r)
 		len = 2;
 	}
 	while (len + 2 <= sizeof(list) && stun_next_unknown(&r->m, &pos, &type)) {
-		if (discovery_knows(r, type))
-			continue;
-		store_be16(list + len, type);
-		len += 2;
+		if (!is_known(r, type)) {
+			store_be16(list + len, type);
+			len += 2;
+		}
 	}
 	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
 }
@@ -371,6 +381,22 @@ static bool is_answered(const struct turn_request *r)
 		(binding == TURN_BINDING_RFC8489 && !stun_is_rfc3489(&r->m));
 }
 
+// Has the features read the attributes that the parser does not know.
+static enum turn_refusal read_binding(struct turn_request *r)
+{
+	uint16_t pos = 0, type;
+
+	while (stun_next_unknown(&r->m, &pos, &type))
+		if (!is_known(r, type))
+			return TURN_REFUSED_ATTRIBUTE;
+#define X(knows, read, put, plan) \
+	if (!read(r))             \
+		return TURN_REFUSED_MALFORMED;
+	TURN_BINDING(X)
+#undef X
+	return TURN_GRANTED;
+}
+
 // Binding is never authenticated (RFC 8489 12). Over UDP its answers have their own budget.
 static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
@@ -382,7 +408,7 @@ static enum turn_refusal handle_binding(
 		!limiter_take(&s->limiter[TURN_LIMIT_BINDING], &s->policy->limits.binding,
 			&r->v->src, s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
-	refusal = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
+	refusal = r->m.nb_unknown > 0 ? read_binding(r) : TURN_GRANTED;
 	if (is_token_unknown(r))
 		refusal = TURN_REFUSED_ATTRIBUTE;
 	if (refusal != TURN_GRANTED) {
@@ -391,8 +417,11 @@ static enum turn_refusal handle_binding(
 	}
 	begin_answer(r, STUN_SUCCESS);
 	refusal = finish_answer(r, method->handle(r), false, plan);
-	if (refusal == TURN_GRANTED)
-		discovery_plan(r, plan);
+#define X(knows, read, put, plan_answer) \
+	if (refusal == TURN_GRANTED)     \
+		plan_answer(r, plan);
+	TURN_BINDING(X)
+#undef X
 	return refusal;
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "auth/cred.h"
-#include "requests/discovery.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_features.h"
 #include "turn_refusal.h"
 
 // A request that is being handled.
@@ -20,7 +20,6 @@ struct turn_request {
 	struct turn_cred cred; // the credentials that signed it; key.len 0 = not signed
 	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
-	struct discovery_ask ask; // of a Binding request
 	struct endpoint peer; // requested peer of a refused request, for the event; :: = no peer
 	// Set by a handler: the answer depends on the outcome of this order.
 	struct turn_order *order;
@@ -30,6 +29,9 @@ struct turn_request {
 	uint32_t ticket; // serial of the ticket, 0 = no ticket
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
+#define X(type, field) type field;
+	TURN_REQUEST(X)
+#undef X
 };
 
 // Handles a STUN request completely: fills *plan, and side->front with the answer. *m is v's parsed

@@ -7,6 +7,7 @@
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "feature_names.h"
 #include "reading/value.h"
 #include "schema/schema.h"
 #include "test.h"
@@ -139,8 +140,12 @@ static void assert_same_limits(const struct conf *c, const struct conf *d)
 // configuration.
 static void test_reference_file_tells_defaults(void **state)
 {
-	struct conf *c = load("conf/slipring.yaml"), *d = load("conf/minimal.yaml");
+	struct conf *c, *d;
 
+	if (!FEATURES_ALL)
+		skip(); // the file has keys of all features
+	c = load("conf/slipring.yaml");
+	d = load("conf/minimal.yaml");
 	assert_null(c->eal_lcores);
 	assert_null(d->eal_lcores);
 	assert_string_equal(c->eal_file_prefix, d->eal_file_prefix);
@@ -271,6 +276,8 @@ static void test_example_files_load(void **state)
 {
 	glob_t g;
 
+	if (!FEATURES_ALL)
+		skip(); // the files have keys of all features
 	assert_int_equal(glob(SOURCE_ROOT "/conf/*.yaml", 0, NULL, &g), 0);
 	assert_true(g.gl_pathc >= 5);
 	for (size_t i = 0; i < g.gl_pathc; i++)

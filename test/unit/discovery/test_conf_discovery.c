@@ -35,14 +35,14 @@ static void values_are_read(void **state)
 
 	assert_string_equal(error, "");
 	assert_non_null(c);
-	assert_int_equal(c->turn.nb_discovery, 2);
-	assert_true(addr_eq(&c->turn.discovery[0], &first));
-	assert_int_equal(c->turn.discovery_ports[0], 3478);
-	assert_int_equal(c->turn.discovery_ports[1], 3479);
+	assert_int_equal(c->turn.discovery.nb, 2);
+	assert_true(addr_eq(&c->turn.discovery.addresses[0], &first));
+	assert_int_equal(c->turn.discovery.ports[0], 3478);
+	assert_int_equal(c->turn.discovery.ports[1], 3479);
 	conf_free(c);
 	free(text);
 	c = conf_file_changed("peers:\n", "peers:\n");
-	assert_int_equal(c->turn.nb_discovery, 0);
+	assert_int_equal(c->turn.discovery.nb, 0);
 	conf_free(c);
 }
 
@@ -102,7 +102,7 @@ static void a_reload_takes_it(void **state)
 	assert_int_equal(nb[true], 1);
 	assert_int_equal(nb[false], 0);
 	conf_section_adopt(running, fresh);
-	assert_int_equal(running->turn.nb_discovery, 2);
+	assert_int_equal(running->turn.discovery.nb, 2);
 	conf_free(running);
 }
 

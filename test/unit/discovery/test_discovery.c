@@ -33,10 +33,10 @@ static void open_with(uint32_t nb_discovery)
 	config = fixture_config();
 	config.listeners = listeners;
 	config.nb_listeners = NB_LISTENERS;
-	config.discovery = addresses;
-	config.nb_discovery = nb_discovery;
-	config.discovery_ports[0] = 3478;
-	config.discovery_ports[1] = 3479;
+	config.discovery.addresses = addresses;
+	config.discovery.nb = nb_discovery;
+	config.discovery.ports[0] = 3478;
+	config.discovery.ports[1] = 3479;
 	fixture_open(&f, &config, 1);
 }
 

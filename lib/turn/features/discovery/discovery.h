@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "turn.h"
-#include "turn_refusal.h"
 
 struct turn_config;
 struct turn_request;
@@ -42,9 +41,8 @@ void discovery_free(struct discovery *d);
 // True if an attribute of a request, by its wire type, belongs to RFC 5780 and the request's
 // listener supports it.
 bool discovery_knows(const struct turn_request *r, uint16_t type);
-// Reads the attributes of a Binding request into r->ask. TURN_GRANTED, or the reason for a refusal:
-// an unknown attribute, or a malformed one.
-enum turn_refusal discovery_read(struct turn_request *r);
+// Reads the attributes of a Binding request into r->discovery. False if one is malformed.
+bool discovery_read(struct turn_request *r);
 // Appends the attributes of the answer to a Binding request other than XOR-MAPPED-ADDRESS (RFC 5780
 // 6.1), if discovery is on.
 void discovery_put(struct turn_request *r);

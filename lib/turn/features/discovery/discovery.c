@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The answers of NAT behaviour discovery. The parser does not know its attributes: for all other
 // code they are unknown attributes.
-#include "requests/discovery.h"
+#include "features/discovery/discovery.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,10 @@
 
 static bool is_one(const struct turn_config *c, const struct endpoint *endpoint)
 {
-	if (endpoint->port != c->discovery_ports[0] && endpoint->port != c->discovery_ports[1])
+	if (endpoint->port != c->discovery.ports[0] && endpoint->port != c->discovery.ports[1])
 		return false;
-	for (uint32_t i = 0; i < c->nb_discovery; i++)
-		if (addr_eq(&c->discovery[i], &endpoint->addr))
+	for (uint32_t i = 0; i < c->discovery.nb; i++)
+		if (addr_eq(&c->discovery.addresses[i], &endpoint->addr))
 			return true;
 	return false;
 }
@@ -37,9 +37,10 @@ static uint8_t listener_at(const struct turn_config *c, const struct endpoint *e
 // The alternate address of the same family, or a itself.
 static struct addr other_address(const struct turn_config *c, const struct addr *a)
 {
-	for (uint32_t i = 0; i < c->nb_discovery; i++)
-		if (addr_is_v4(&c->discovery[i]) == addr_is_v4(a) && !addr_eq(&c->discovery[i], a))
-			return c->discovery[i];
+	for (uint32_t i = 0; i < c->discovery.nb; i++)
+		if (addr_is_v4(&c->discovery.addresses[i]) == addr_is_v4(a) &&
+			!addr_eq(&c->discovery.addresses[i], a))
+			return c->discovery.addresses[i];
 	return *a;
 }
 
@@ -48,7 +49,7 @@ static struct addr other_address(const struct turn_config *c, const struct addr 
 static void fill_responders(uint8_t responders[DISCOVERY_FORMS], const struct turn_config *c,
 	const struct endpoint *endpoint)
 {
-	const uint16_t *ports = c->discovery_ports;
+	const uint16_t *ports = c->discovery.ports;
 	bool whole = true;
 
 	for (unsigned int flags = 0; flags < DISCOVERY_FORMS; flags++) {
@@ -67,7 +68,7 @@ static void fill_responders(uint8_t responders[DISCOVERY_FORMS], const struct tu
 
 bool discovery_make(struct discovery *d, const struct turn_config *c)
 {
-	if (c->nb_discovery == 0)
+	if (c->discovery.nb == 0)
 		return true;
 	d->nb = c->nb_listeners;
 	d->responders = malloc(d->nb * sizeof(*d->responders));
@@ -126,7 +127,7 @@ static bool read_change(struct turn_request *r)
 		return true;
 	if (alen != 4)
 		return false;
-	r->ask.flags = r->m.data[off + 3] >> 1 & (DISCOVERY_PORT | DISCOVERY_IP);
+	r->discovery.flags = r->m.data[off + 3] >> 1 & (DISCOVERY_PORT | DISCOVERY_IP);
 	return true;
 }
 
@@ -139,19 +140,16 @@ static bool read_port(struct turn_request *r)
 		return true;
 	if (alen != 2 && alen != 4)
 		return false;
-	r->ask.port = load_be16(r->m.data + off);
-	return r->ask.port != 0 && !r->ask.has_padding;
+	r->discovery.port = load_be16(r->m.data + off);
+	return r->discovery.port != 0 && !r->discovery.has_padding;
 }
 
-enum turn_refusal discovery_read(struct turn_request *r)
+bool discovery_read(struct turn_request *r)
 {
-	uint16_t pos = 0, type, off;
+	uint16_t off;
 
-	while (stun_next_unknown(&r->m, &pos, &type))
-		if (!discovery_knows(r, type))
-			return TURN_REFUSED_ATTRIBUTE;
-	r->ask.has_padding = stun_find(&r->m, PADDING, &off, &r->ask.padding);
-	return read_change(r) && read_port(r) ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
+	r->discovery.has_padding = stun_find(&r->m, PADDING, &off, &r->discovery.padding);
+	return read_change(r) && read_port(r);
 }
 
 // --- writing answers -----------------------------------------------------------------------------
@@ -173,18 +171,18 @@ void discovery_put(struct turn_request *r)
 		return;
 	if (!stun_is_rfc3489(&r->m)) // such an answer has it already
 		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
-	put_listener(r, STUN_RESPONSE_ORIGIN, responders[r->ask.flags]);
+	put_listener(r, STUN_RESPONSE_ORIGIN, responders[r->discovery.flags]);
 	put_listener(r, STUN_OTHER_ADDRESS, responders[DISCOVERY_IP | DISCOVERY_PORT]);
-	if (r->ask.has_padding)
-		stun_put_padding(
-			&r->w, r->ask.padding < PADDING_MAX ? r->ask.padding : PADDING_MAX);
+	if (r->discovery.has_padding)
+		stun_put_padding(&r->w,
+			r->discovery.padding < PADDING_MAX ? r->discovery.padding : PADDING_MAX);
 }
 
 void discovery_plan(const struct turn_request *r, struct turn_plan *plan)
 {
-	if (r->ask.flags == 0 && r->ask.port == 0)
+	if (r->discovery.flags == 0 && r->discovery.port == 0)
 		return;
 	plan->flags = TURN_PLAN_ASIDE;
-	plan->flow = from_of(r)[r->ask.flags];
-	plan->channel = r->ask.port != 0 ? r->ask.port : r->v->src_port;
+	plan->flow = from_of(r)[r->discovery.flags];
+	plan->channel = r->discovery.port != 0 ? r->discovery.port : r->v->src_port;
 }

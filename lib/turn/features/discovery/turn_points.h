@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What NAT behaviour discovery adds to lib/turn (lib/features/meson.build).
+#pragma once
+
+#include "features/discovery/discovery.h"
+
+#define DISCOVERY_POLICY_ADDRESSES(X) X(struct discovery, discovery, discovery_make, discovery_free)
+#define DISCOVERY_REQUEST(X) X(struct discovery_ask, discovery)
+#define DISCOVERY_BINDING(X) X(discovery_knows, discovery_read, discovery_put, discovery_plan)
