@@ -66,6 +66,10 @@ class Layers(unittest.TestCase):
     def test_two_paths_to_a_header_are_no_cycle(self):
         self.assertEqual(list(layers.check_cycles({"a.h": ["b.h", "c.h"], "b.h": ["c.h"], "c.h": []})), [])
 
+    def test_two_libraries_have_no_header_of_one_name(self):
+        headers = ["lib/a/x.h", "lib/a/y/x.h", "lib/a/z.h", "lib/b/y/z.h"]
+        self.assertEqual(list(layers.check_names(headers)), [("lib/b/y/z.h", 1, "lib/a/z.h has this name, too")])
+
     def test_private_headers_stay_inside(self):
         os.chdir(os.path.join(SCRIPTS, ".."))
         for header, private in (("turn_policy.h", False), ("auth/policy.h", True), ("shard.h", True)):
