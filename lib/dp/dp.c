@@ -43,7 +43,7 @@
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/vlans.h"
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "port.h"
 #include "state/carry.h"
 #include "steering/flow_ladder.h"

@@ -16,7 +16,7 @@
 #include "link/mld.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "net.h"
 #include "path/worker.h"
 #include "workers/messages.h"

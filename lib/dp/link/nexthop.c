@@ -11,7 +11,7 @@
 #include "link/host.h"
 #include "link/local_addrs.h"
 #include "link/tx.h"
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "net.h"
 #include "tables/routes.h"
 #include "path/worker.h"

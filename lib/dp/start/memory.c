@@ -13,7 +13,7 @@
 #include "exception/exception.h"
 #include "ip/fragments.h"
 #include "ip/path_mtu.h"
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "net.h"
 #include "state/carry.h"
 #include "turn_config.h"

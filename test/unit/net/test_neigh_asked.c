@@ -2,7 +2,7 @@
 // Targets that the workers have asked for: how many answers a request admits, for how long, and
 // from whom.
 #include "neigh_hosts.h"
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "test.h"
 
 #define START UINT64_C(1000000)

@@ -2,7 +2,7 @@
 // Recent requests of the workers: a word for each target, in sets of a few words. There is no lock;
 // a word is replaced as a whole, and in a full set the oldest one is replaced. A lost word, or one
 // mistaken for another target's, costs a worker one answer or one message: it asks again.
-#include "neigh_asked.h"
+#include "neigh/neigh_asked.h"
 #include "invariant.h"
 #include "net_int.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rate limits of neighbour requests: one bucket per share.
-#include "neigh_shares.h"
+#include "neigh/neigh_shares.h"
 #include "invariant.h"
 
 // Cost of a request. Each share has asks tokens a second, so all NEIGH_SHARES together can send

@@ -3,7 +3,7 @@
 // for an answer, and rate limits of requests.
 #include "ilist.h"
 #include "invariant.h"
-#include "neigh_shares.h"
+#include "neigh/neigh_shares.h"
 #include "net_int.h"
 #include "tables/table.h"
 
