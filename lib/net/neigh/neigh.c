@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table (net.h): entries of ARP and ND with their states, timer queues, packets held
-// for an answer, and rate limits of requests.
+// The neighbour table (net.h): entries of ARP and ND with their states and timer queues. Packets
+// held for an answer are in neigh_packets.c, rate limits of requests in neigh_shares.c.
 #include "ilist.h"
 #include "invariant.h"
+#include "neigh/neigh_packets.h"
 #include "neigh/neigh_shares.h"
 #include "net_int.h"
 #include "tables/table.h"
@@ -10,7 +11,6 @@
 #define RETRY_MS 1000 // between requests for one target, and the lifetime of a failure
 #define OWNER_MS 100 // between requests for a contested address
 #define WORK 64 // most entries that one call handles in one queue
-#define HELD_PART 4 // a share may hold this fraction (1/4) of the remaining room
 #define REUSE_SEARCH 16 // entries of a queue that are searched for one to reuse
 
 // Each entry is on exactly one queue. All entries of a timed queue have the same timeout and join
@@ -33,8 +33,7 @@ struct entry {
 	uint64_t hash, due_ms;
 	uint64_t contest_ms; // an earlier claim causes no probe until then
 	struct ilist_link link; // in the queue
-	uint16_t first_held, last_held; // in held[], or NEIGH_NONE
-	uint16_t nb_held;
+	struct neigh_chain held;
 	uint8_t mac[6];
 	uint8_t state; // enum neigh_state
 	uint8_t queue; // enum queue
@@ -46,12 +45,6 @@ struct entry {
 	bool contested; // another host has claimed the address since its owner answered
 };
 
-struct held {
-	void *packet;
-	uint16_t next;
-	uint8_t share;
-};
-
 struct neigh_table {
 	struct neigh_config config;
 	struct neigh_shares shares;
@@ -59,10 +52,8 @@ struct neigh_table {
 	struct table index; // (target, port) -> entry
 	struct entry *entry;
 	struct neigh_hop *hop; // one per entry
-	struct held *held;
+	struct neigh_packets held;
 	struct ilist queue[NB_QUEUES];
-	uint16_t free_held, nb_held;
-	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // parts of nb_held, by share
 };
 
 // --- memory --------------------------------------------------------------------------------------
@@ -96,7 +87,7 @@ size_t neigh_size(const struct neigh_config *c)
 	return ALIGN + align_up(sizeof(struct neigh_table)) + table_size(full.entries) +
 		align_up(full.entries * sizeof(struct neigh_hop)) +
 		align_up(full.entries * sizeof(struct entry)) +
-		align_up(full.held_total * sizeof(struct held));
+		align_up(full.held_total * sizeof(struct neigh_packet));
 }
 
 static void queue_add(struct neigh_table *t, uint16_t i, enum queue queue)
@@ -135,18 +126,14 @@ struct neigh_table *neigh_create(
 	t->hop = (struct neigh_hop *)p;
 	p += align_up(t->config.entries * sizeof(struct neigh_hop));
 	t->entry = (struct entry *)p;
-	t->held = (struct held *)(p + align_up(t->config.entries * sizeof(struct entry)));
+	p += align_up(t->config.entries * sizeof(struct entry));
+	neigh_packets_init(&t->held, p, t->config.held_total, t->config.held_each);
 	for (unsigned int q = 0; q < NB_QUEUES; q++)
 		t->queue[q] = ILIST_EMPTY;
 	for (uint16_t i = 0; i < t->config.entries; i++) {
-		t->entry[i].first_held = t->entry[i].last_held = NEIGH_NONE;
+		t->entry[i].held = NEIGH_CHAIN_EMPTY;
 		t->hop[i].serial = NEIGH_NO_SERIAL;
 		queue_add(t, i, Q_FREE);
-	}
-	t->free_held = NEIGH_NONE;
-	for (uint16_t i = t->config.held_total; i-- > 0;) {
-		t->held[i].next = t->free_held;
-		t->free_held = i;
 	}
 	return t;
 }
@@ -186,7 +173,7 @@ static void enter_state(struct neigh_table *t, uint16_t i, enum neigh_state stat
 	e->tries = 0;
 	e->contested &= state == NEIGH_STALE || state == NEIGH_PROBE;
 	e->due_ms = now_ms + (state == NEIGH_REACHABLE ? t->config.reachable_ms : RETRY_MS);
-	ASSERT(state != NEIGH_FREE || e->nb_held == 0);
+	ASSERT(state != NEIGH_FREE || e->held.nb == 0);
 	queue_add(t, i, queue_of[state]);
 	hop_update(t, i);
 }
@@ -261,7 +248,7 @@ static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 		n++, i = (uint16_t)t->entry[i].link.next) {
 		const struct entry *e = &t->entry[i];
 
-		if (e->nb_held == 0 && !e->kept &&
+		if (e->held.nb == 0 && !e->kept &&
 			(queue != Q_WAIT || (e->state == NEIGH_INCOMPLETE && e->tries >= 2)))
 			return i;
 	}
@@ -296,7 +283,7 @@ static uint16_t add_entry(
 		enter_state(t, i, NEIGH_FREE, 0);
 		return NEIGH_NONE;
 	}
-	ASSERT(e->nb_held == 0 && !e->kept);
+	ASSERT(e->held.nb == 0 && !e->kept);
 	e->target = *target;
 	e->hash = h;
 	e->port = port;
@@ -355,39 +342,17 @@ const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)
 unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
 {
 	const struct entry *e = &t->entry[index];
-	const unsigned int each = t->config.held_each - e->nb_held;
-	unsigned int all = t->config.held_total - t->nb_held, held = t->held_by[e->share];
 
-	if (e->state != NEIGH_INCOMPLETE)
-		return 0;
-	// After holding n more, all - n places are left, of which held + n may be a quarter.
-	if (e->share != NEIGH_SHARE_NONE)
-		all = all > HELD_PART * held
-			? (all - HELD_PART * held + HELD_PART) / (HELD_PART + 1)
-			: 0;
-	return each < all ? each : all;
+	return e->state == NEIGH_INCOMPLETE ? neigh_packets_room(&t->held, &e->held, e->share) : 0;
 }
 
 bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 {
 	struct entry *e = &t->entry[index];
-	const uint16_t h = t->free_held;
 
 	if (neigh_room(t, index) == 0)
 		return false;
-	ASSERT(h != NEIGH_NONE && t->nb_held < t->config.held_total);
-	ASSERT((e->nb_held == 0) || t->held[e->last_held].next == NEIGH_NONE);
-	t->free_held = t->held[h].next;
-	t->held[h] = (struct held){packet, NEIGH_NONE, e->share};
-	if (e->nb_held == 0)
-		e->first_held = h;
-	else
-		t->held[e->last_held].next = h;
-	e->last_held = h;
-	e->nb_held++;
-	t->nb_held++;
-	t->held_by[e->share]++;
-	ASSERT(e->nb_held <= t->config.held_each && t->held_by[e->share] <= t->nb_held);
+	neigh_packets_add(&t->held, &e->held, packet, e->share);
 	return true;
 }
 
@@ -398,25 +363,14 @@ unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, u
 
 	if (!is_usable(e) && e->state != NEIGH_FAILED)
 		return 0;
-	while (n < max && e->nb_held > 0) {
-		const uint16_t h = e->first_held;
-
-		ASSERT(h != NEIGH_NONE && t->held[h].packet != NULL);
-		ASSERT(t->held_by[t->held[h].share] > 0 && t->nb_held >= e->nb_held);
-		packets[n++] = t->held[h].packet;
-		e->first_held = t->held[h].next;
-		t->held_by[t->held[h].share]--;
-		t->held[h] = (struct held){NULL, t->free_held, 0};
-		t->free_held = h;
-		e->nb_held--;
-		t->nb_held--;
-	}
+	while (n < max && e->held.nb > 0)
+		packets[n++] = neigh_packets_take(&t->held, &e->held);
 	return n;
 }
 
 unsigned int neigh_held_total(const struct neigh_table *t)
 {
-	return t->nb_held;
+	return t->held.nb;
 }
 
 // --- learning ------------------------------------------------------------------------------------
@@ -678,7 +632,7 @@ unsigned int neigh_list(
 		out[n] = (struct neigh_info){.target = e->target,
 			.state = e->state,
 			.port = e->port,
-			.held = e->nb_held,
+			.held = e->held.nb,
 			.kept = e->kept};
 		memcpy(out[n++].mac, e->mac, sizeof(e->mac));
 	}
