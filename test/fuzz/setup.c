@@ -6,7 +6,7 @@
 #include "feature_names.h"
 #include "fuzz.h"
 #include "nicmodel.h"
-#include "token.h"
+#include "features/tokens/token.h"
 #include "see/stats.h"
 #include "turn_shard.h"
 #include "path/worker.h"

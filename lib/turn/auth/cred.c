@@ -3,7 +3,7 @@
 // users and for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; the work
 // is bounded, and no look-up leaves the worker.
 #include "auth/cred.h"
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 #include "auth/policy.h"
 #include "turn_rest.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 #include "auth/realms.h"
 #include "limits/quota.h"
 #include "mobile/mobile.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "auth/denied.h"
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 #include "auth/realms.h"
 #include "peers.h"
 #include "secret.h"

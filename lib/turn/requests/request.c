@@ -3,7 +3,7 @@
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three kinds of answers.
 #include "requests/request.h"
 #include "auth/nonce.h"
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
 #include "mobile/mobile.h"

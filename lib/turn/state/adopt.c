@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 #include "events/tell.h"
 #include "mobile/mobile.h"
 #include "relayed/relayed.h"

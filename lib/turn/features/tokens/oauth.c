@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access tokens: RFC 7635 on the worker, without state before the signature is verified.
-#include "auth/oauth.h"
+#include "features/tokens/oauth.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "auth/cred.h"
-#include "token.h"
+#include "features/tokens/token.h"
 
 // Tolerated difference of clocks in seconds (RFC 7635; known from its notes and from coturn).
 #define OAUTH_DELTA_S 5

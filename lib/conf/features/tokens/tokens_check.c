@@ -10,7 +10,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "token.h"
+#include "features/tokens/token.h"
 
 // Decides which algorithm a key is for, by its length.
 static int check_secret(struct conf_ctx *x, struct turn_oauth *o, uint32_t i)

@@ -7,7 +7,7 @@
 
 #include "test.h"
 #include "test_rand.h"
-#include "token.h"
+#include "features/tokens/token.h"
 #include "token_seal.h"
 
 #define NAME "turn.test"

@@ -2,7 +2,7 @@
 // Opens access tokens (RFC 7635): nonce length, nonce, and a block sealed by AES-GCM: length of a
 // MAC key, MAC key, time stamp, lifetime. The length of the token determines both length fields,
 // and is checked before any of its bytes is trusted.
-#include "token.h"
+#include "features/tokens/token.h"
 
 #include <openssl/crypto.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "conf_dir.h"
 #include "conf_file.h"
 #include "test.h"
-#include "token.h"
+#include "features/tokens/token.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 // 32 and 16 bytes; no error may quote any of them
