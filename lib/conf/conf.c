@@ -10,6 +10,7 @@
 
 #include "changes/said.h"
 #include "checks/checks.h"
+#include "conf_features.h"
 #include "expanding/beside.h"
 #include "expanding/derive.h"
 #include "expanding/state_place.h"
@@ -113,15 +114,8 @@ static void forget_users(struct turn_user *users, uint32_t nb)
 	}
 }
 
-static void forget_oauth(struct turn_oauth *o)
-{
-	for (uint32_t i = 0; i < o->nb_keys; i++)
-		wipe_text(o->keys[i].secret);
-}
-
 void conf_forget(struct conf *c)
 {
-	forget_oauth(&c->turn.oauth);
 	forget_users(c->turn.users, c->turn.nb_users);
 	for (uint32_t i = 0; i < c->turn.nb_secrets; i++)
 		wipe_text(c->turn.secrets[i]);
@@ -129,11 +123,13 @@ void conf_forget(struct conf *c)
 		struct turn_realm *r = &c->turn.realms[i];
 
 		forget_users(r->users, r->nb_users);
-		forget_oauth(&r->oauth);
 		for (uint32_t k = 0; k < r->nb_secrets; k++)
 			wipe_text(r->secrets[k]);
 	}
 	wipe_text(c->turn.nonce_secret);
+#define X(forget) forget(c);
+	CONF_FORGET(X)
+#undef X
 }
 
 void conf_forget_places(struct conf *c)

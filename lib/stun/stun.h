@@ -7,6 +7,7 @@
 
 #include "addr.h"
 #include "bytes.h"
+#include "stun_features.h"
 
 #define STUN_HEADER_LEN 20
 #define STUN_COOKIE 0x2112A442u
@@ -51,7 +52,6 @@ enum stun_method {
 	X(STUN_EVEN_PORT, 0x0018)                 \
 	X(STUN_REQUESTED_TRANSPORT, 0x0019)       \
 	X(STUN_DONT_FRAGMENT, 0x001A)             \
-	X(STUN_ACCESS_TOKEN, 0x001B)              \
 	X(STUN_MESSAGE_INTEGRITY_SHA256, 0x001C)  \
 	X(STUN_PASSWORD_ALGORITHM, 0x001D)        \
 	X(STUN_USERHASH, 0x001E)                  \
@@ -68,9 +68,9 @@ enum stun_method {
 	X(STUN_FINGERPRINT, 0x8028)               \
 	X(STUN_RESPONSE_ORIGIN, 0x802B)           \
 	X(STUN_OTHER_ADDRESS, 0x802C)             \
-	X(STUN_THIRD_PARTY_AUTHORIZATION, 0x802E) \
 	X(STUN_ORIGIN, 0x802F)                    \
-	X(STUN_MOBILITY_TICKET, 0x8030)
+	X(STUN_MOBILITY_TICKET, 0x8030)           \
+	STUN_MORE_ATTRIBUTES(X)
 
 enum stun_attr {
 #define X(id, type) id,

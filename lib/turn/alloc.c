@@ -63,21 +63,21 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 	struct turn_cred *out)
 {
 	const struct turn_cold *c = cold_at(s, slot);
-	const bool token = alloc_by_token(s, slot);
 
-	if ((!c->rest && !token) || c->ident_hash != alloc_who(s, ident))
+	if ((!c->rest && !alloc_by_token(s, slot)) || c->ident_hash != alloc_who(s, ident))
 		return false;
 	*out = (struct turn_cred){.alg = c->alg, .rest = c->rest};
 	memcpy(out->ident, ident, TURN_IDENT_LEN);
 	memcpy(out->mac, c->mac, sizeof(out->mac));
-	if (token)
-		out->key = cred_token_key(c->mac, c->name, c->name_len);
+#define X(read, is_same, verify) read(c, out);
+	TURN_STORED(X)
+#undef X
 	return true;
 }
 
 bool alloc_by_token(const struct turn_shard *s, uint32_t slot)
 {
-	return cold_at(s, slot)->alg == CRED_TOKEN;
+	return cred_alg_is_token(cold_at(s, slot)->alg);
 }
 
 uint32_t alloc_client_who(const struct turn_shard *s, uint32_t slot)
@@ -101,36 +101,15 @@ bool alloc_is_of_far(
 	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm)
 {
 	const struct turn_cold *c = cold_at(s, slot);
-	struct stun_key mine, its;
 
 	if (!alloc_is_of(s, slot, cred, realm) || c->ident_hash != alloc_who(s, cred->ident))
 		return false;
-	if (!cred_is_token(cred))
-		return true;
-	mine = cred_token_key(c->mac, c->name, c->name_len);
-	its = cred_token_key(cred->mac, cred->name, cred->name_len);
-	return stun_equal(mine.bytes, its.bytes, STUN_KEY_MAX);
-}
-
-static void rekey_one(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
-{
-	struct turn_cold *c = cold_at(s, slot);
-
-	c->name_len = cred->name_len & ((1 << 5) - 1);
-	memcpy(c->mac, cred->mac, sizeof(c->mac));
-	memcpy(c->name, cred->name, sizeof(c->name));
-	if (!c->is_second)
-		c->ident_hash = alloc_who(s, cred->ident);
-	state_rekeyed(s, slot, cred);
-}
-
-void alloc_rekey(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
-{
-	const uint32_t sibling = alloc_sibling(s, slot);
-
-	rekey_one(s, slot, cred);
-	if (sibling != TURN_NONE)
-		rekey_one(s, sibling, cred);
+#define X(read, is_same, verify) \
+	if (!is_same(c, cred))   \
+		return false;
+	TURN_STORED(X)
+#undef X
+	return true;
 }
 
 uint32_t alloc_number(const struct turn_shard *s, uint32_t slot)

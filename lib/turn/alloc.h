@@ -147,9 +147,6 @@ bool alloc_is_of_far(
 	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm);
 // alloc_who() of the user who owns the client's allocations.
 uint32_t alloc_client_who(const struct turn_shard *s, uint32_t slot);
-// Makes an access token that of an allocation and its sibling. The allocation was made by a token,
-// and still counts for that token's user.
-void alloc_rekey(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred);
 // The number that the next allocation of a slot gets: one more than the last one, also after a
 // restart with a state area.
 uint32_t alloc_number(const struct turn_shard *s, uint32_t slot);

@@ -93,7 +93,6 @@ struct fuzz {
 	struct turn_user users[2]; // ivan, and eve, who has no right to ivan's allocations
 	struct turn_user others[1]; // another ivan, in the realm below
 	struct turn_realm realms[1]; // in some configurations
-	struct turn_oauth_key oauth[1]; // of the first realm, in some configurations
 	struct fuzz_frame recent[FUZZ_RECENT]; // the last frames of this configuration
 	struct fuzz_seen seen;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of clients: requests of every method with every attribute, correctly signed, but
 // sometimes changed before they are signed; indications and ChannelData.
+#include "feature_names.h"
 #include "fuzz.h"
 #include "token_seal.h"
 
@@ -183,7 +184,9 @@ static void put_token(struct fuzz_client *c, struct stun_writer *w, enum stun_me
 		len = below(sizeof(data));
 	if (chance(2))
 		data[below((uint32_t)len + 1)] ^= (uint8_t)below(256);
+#ifdef FEATURE_TOKENS
 	stun_put(w, STUN_ACCESS_TOKEN, data, len);
+#endif
 }
 
 static void sign(struct fuzz_client *c, struct stun_writer *w, enum stun_method method)

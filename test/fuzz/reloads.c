@@ -3,6 +3,7 @@
 // users, realms, quotas, peers, limits of answers, DSCP, routes. They have their own random
 // numbers, so that frames are the same without them.
 #include "datapath.h"
+#include "feature_names.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -38,8 +39,10 @@ static void pick_policy(struct conf *c)
 	}
 	if (reloads_below(4) == 0)
 		c->turn.nb_users = 1;
+#ifdef FEATURE_TOKENS
 	if (reloads_below(4) == 0)
 		c->turn.oauth.nb_keys = 0;
+#endif
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
 	// separate networks come and go with the realms

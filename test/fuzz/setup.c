@@ -6,7 +6,9 @@
 #include "feature_names.h"
 #include "fuzz.h"
 #include "nicmodel.h"
+#ifdef FEATURE_TOKENS
 #include "features/tokens/token.h"
+#endif
 #include "see/stats.h"
 #include "turn_shard.h"
 #include "path/worker.h"
@@ -248,13 +250,21 @@ static void pick_tcp(struct dp_world *w)
 		.ports_hi = (uint16_t)PICK(61000, 61005, 61050)};
 }
 
+#ifdef FEATURE_TOKENS
 static void pick_oauth(struct dp_world *w)
 {
-	fuzz.oauth[0] = (struct turn_oauth_key){.kid = FUZZ_KID,
+	static struct turn_oauth_key keys[1];
+
+	keys[0] = (struct turn_oauth_key){.kid = FUZZ_KID,
 		.secret = "6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b",
 		.algorithm = STUN_TOKEN_A128GCM};
-	w->conf.turn.oauth = (struct turn_oauth){NULL, fuzz.oauth, 1};
+	w->conf.turn.oauth = (struct turn_oauth){NULL, keys, 1};
 }
+#else
+static void pick_oauth(struct dp_world *w)
+{
+}
+#endif
 
 static void change(struct dp_world *w)
 {

@@ -237,6 +237,12 @@ static inline uint8_t model_data(const struct op *op, size_t i)
 void model_tokens_init(struct model_world *w);
 // Appends the token of an op, if it has a token.
 void model_tokens_put(const struct model_world *w, struct stun_writer *writer, const struct op *op);
+// Picks the token of an op; for a user with tokens often another such user, too.
+void model_tokens_pick(struct model_world *w, struct op *op);
+// Adds or removes a key.
+void model_tokens_toggle(struct model_world *w);
+// True if a challenge has THIRD-PARTY-AUTHORIZATION only if told.
+bool model_tokens_told(const struct stun_msg *m, bool told);
 
 // --- world.c
 // Makes the world of a seed: configuration, clients, peers and users.

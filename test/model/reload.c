@@ -45,14 +45,6 @@ static void toggle_realm(struct model_world *w)
 	w->config.nb_realms = w->user[MODEL_OTHER].known;
 }
 
-static void toggle_key(struct model_world *w)
-{
-	const bool known = !w->user[MODEL_TOKENS].known;
-
-	w->user[MODEL_TOKENS].known = w->user[MODEL_TOKENS + 1].known = known;
-	w->config.oauth.nb_keys = known ? 2 : 1;
-}
-
 unsigned int model_reload(struct model_world *w, struct fixture *f)
 {
 	struct turn_policy *fresh;
@@ -65,7 +57,7 @@ unsigned int model_reload(struct model_world *w, struct fixture *f)
 	else if (test_rand_below(&w->rand, 100) < 60)
 		toggle_user(w);
 	else if (test_rand_below(&w->rand, 100) < 40)
-		toggle_key(w);
+		model_tokens_toggle(w);
 	else
 		toggle_realm(w);
 	fresh = turn_policy_create(&w->config, f->crypto, f->boot_key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Users with access tokens (RFC 7635): two of one key, and one of another. Each has one token as
 // long as the world lives.
+#include "feature_names.h"
 #include "model.h"
 #include "token_seal.h"
 
@@ -8,6 +9,7 @@
 
 #define NAME "model.test"
 
+#ifdef FEATURE_TOKENS
 static const char *const kids[] = {"north", "north", "south"};
 static const uint8_t keys[2][32] = {{1, 2, 3}, {4, 5, 6}};
 
@@ -62,3 +64,58 @@ void model_tokens_put(const struct model_world *w, struct stun_writer *writer, c
 		len--;
 	stun_put(writer, STUN_ACCESS_TOKEN, data, len);
 }
+
+static bool percent(struct model_world *w, uint32_t p)
+{
+	return test_rand_below(&w->rand, 100) < p;
+}
+
+void model_tokens_pick(struct model_world *w, struct op *op)
+{
+	if (w->user[op->user].token) {
+		if (percent(w, 30)) // another user's token, and often of another key
+			op->user = MODEL_TOKENS +
+				test_rand_below(&w->rand, MODEL_USERS - MODEL_TOKENS);
+		op->access = percent(w, 75) ? ACCESS_GOOD : test_rand_below(&w->rand, ACCESS_KINDS);
+	} else if (op->user != MODEL_OTHER && percent(w, 1)) {
+		op->access = ACCESS_GOOD;
+	}
+}
+
+void model_tokens_toggle(struct model_world *w)
+{
+	const bool known = !w->user[MODEL_TOKENS].known;
+
+	w->user[MODEL_TOKENS].known = w->user[MODEL_TOKENS + 1].known = known;
+	w->config.oauth.nb_keys = known ? 2 : 1;
+}
+
+bool model_tokens_told(const struct stun_msg *m, bool told)
+{
+	return stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == told;
+}
+#else
+// Without the feature these users are unknown.
+void model_tokens_init(struct model_world *w)
+{
+	for (unsigned int i = MODEL_TOKENS; i < MODEL_USERS; i++)
+		w->user[i] = w->user[4];
+}
+
+void model_tokens_put(const struct model_world *w, struct stun_writer *writer, const struct op *op)
+{
+}
+
+void model_tokens_pick(struct model_world *w, struct op *op)
+{
+}
+
+void model_tokens_toggle(struct model_world *w)
+{
+}
+
+bool model_tokens_told(const struct stun_msg *m, bool told)
+{
+	return true;
+}
+#endif

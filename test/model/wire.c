@@ -368,7 +368,7 @@ static const char *check_challenge(
 	// without credentials it may be the realm of the allocation
 	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
-	if (stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == foreign_realm) // that realm has no keys
+	if (!model_tokens_told(m, !foreign_realm)) // that realm has no keys
 		return "THIRD-PARTY-AUTHORIZATION missing or out of place";
 	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
 		memcmp(nonce, "obMatJos2", 9) != 0)

@@ -234,13 +234,7 @@ static void pick_auth(struct model_world *w, struct op *op)
 	const struct model_client *c = &w->client[op->client];
 
 	op->user = percent(w, 96) ? c->user : below(w, MODEL_USERS);
-	if (w->user[op->user].token) {
-		if (percent(w, 30)) // another user's token, and often of another key
-			op->user = MODEL_TOKENS + below(w, MODEL_USERS - MODEL_TOKENS);
-		op->access = percent(w, 75) ? ACCESS_GOOD : below(w, ACCESS_KINDS);
-	} else if (op->user != MODEL_OTHER && percent(w, 1)) {
-		op->access = ACCESS_GOOD;
-	}
+	model_tokens_pick(w, op);
 	op->style = below(w, STYLE_KINDS);
 	op->sign = percent(w, 92) ? SIGN_GOOD : below(w, SIGN_KINDS);
 	op->nonce = c->nonce;

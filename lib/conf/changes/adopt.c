@@ -20,7 +20,6 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->secrets = src->secrets;
 	dst->nb_secrets = src->nb_secrets;
 	dst->rest_expiry = src->rest_expiry;
-	dst->oauth = src->oauth;
 	dst->origins = src->origins;
 	dst->nb_origins = src->nb_origins;
 	dst->realms = src->realms;

@@ -16,7 +16,6 @@ static const char *const hot[] = {
 #undef X
 		"alternate",
 	"auth.nonce",
-	"auth.oauth",
 	"auth.origins",
 	"auth.rest-expiry",
 	"auth.secret-files",
@@ -88,9 +87,11 @@ static const char *const secrets[] = {"realms[].users[].password", "realms[].use
 	"realms[].users[].key", "realms[].users[].key-sha256", "realms[].secrets",
 	"realms[].secret-files", "auth.users[].password", "auth.users[].password-file",
 	"auth.users[].key", "auth.users[].key-sha256", "auth.secrets", "auth.secret-files",
-	"auth.nonce.secret", "auth.nonce.secret-file", "auth.oauth.keys[].secret",
-	"auth.oauth.keys[].secret-file", "realms[].oauth.keys[].secret",
-	"realms[].oauth.keys[].secret-file"};
+	"auth.nonce.secret", "auth.nonce.secret-file",
+#define X(key) key,
+	CONF_SECRETS(X)
+#undef X
+};
 
 // True if path is key, or lies below it.
 static bool is_in(const char *path, const char *key)

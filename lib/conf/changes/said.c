@@ -9,6 +9,7 @@
 
 #include "addr.h"
 #include "changes/hot_keys.h"
+#include "conf_features.h"
 #include "reading/node.h"
 #include "reading/value.h"
 #include "schema/schema.h"
@@ -16,6 +17,7 @@
 #define PATH_MAX_LEN 768 // user names have up to 508 bytes
 
 // Lists whose entries are told apart by the value of a key, not by their index.
+// clang-format off
 static const struct {
 	const char *list, *keys[3];
 } ids[] = {
@@ -26,13 +28,15 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
-	{"auth.oauth.keys", {"kid"}},
 	{"realms", {"name"}},
 	{"realms[].users", {"name"}},
-	{"realms[].oauth.keys", {"kid"}},
 	{"alternate.servers", {"address"}},
 	{"drain.alternates", {"address"}},
+#define X(list, key) {list, {key}},
+	CONF_IDS(X)
+#undef X
 };
+// clang-format on
 
 static const struct conf_node *child_of(const struct conf_node *map, const char *name)
 {

@@ -13,7 +13,6 @@ struct addr;
 struct conf_ctx;
 struct conf_port;
 struct turn_config;
-struct turn_oauth;
 struct turn_user;
 
 // validate.c: checks that involve more than one key.
@@ -144,13 +143,6 @@ void conf_proxies_warn(const struct conf *c, struct conf_report *r);
 int conf_realms_check(struct conf_ctx *x);
 // True if the peers of some realm can be in both of two relay pools, given by name.
 bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool);
-
-// oauth.c: checks the keys of access tokens (auth.oauth, realms[].oauth).
-
-// Checks the keys of one realm; users are the realm's users. Returns 0, or -EINVAL after reporting
-// the errors.
-int conf_oauth_check(
-	struct conf_ctx *x, struct turn_oauth *o, const struct turn_user *users, uint32_t nb_users);
 
 // alternates.c: checks of the sections alternate and drain.
 

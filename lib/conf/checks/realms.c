@@ -49,8 +49,7 @@ static const struct named *twin_of(struct named *list, size_t nb)
 struct login {
 	const char *key; // section of users and secrets, such as "auth"
 	struct turn_user *const *users; // the field of the array
-	uint32_t nb_users, nb_secrets;
-	struct turn_oauth *oauth;
+	uint32_t nb_users, nb_secrets, nb_others;
 	const struct conf_node *place; // node of the whole realm
 };
 
@@ -87,11 +86,11 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
 				"this user has both a password and a key: keep one of them");
 	}
-	if (l->nb_users + l->nb_secrets + l->oauth->nb_keys == 0)
+	if (l->nb_users + l->nb_secrets + l->nb_others == 0)
 		rc = conf_fail(x, l->place,
 			"no client can log in: give %s.users or %s.secrets at least one entry",
 			l->key, l->key);
-	if (check_names(x, l) != 0 || conf_oauth_check(x, l->oauth, *l->users, l->nb_users) != 0)
+	if (check_names(x, l) != 0)
 		rc = -EINVAL;
 	return rc;
 }
@@ -100,10 +99,10 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 static int check_first(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
-	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets, &t->oauth,
-		conf_node_of(x->root, &t->realm, 0)->parent};
+	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets,
+		turn_config_others(t), conf_node_of(x->root, &t->realm, 0)->parent};
 
-	if (t->nb_users + t->nb_secrets + t->oauth.nb_keys == 0 && t->nb_realms > 0)
+	if (t->nb_users + t->nb_secrets + turn_config_others(t) == 0 && t->nb_realms > 0)
 		return 0;
 	return check_login(x, &l);
 }
@@ -116,8 +115,8 @@ static int check_others(struct conf_ctx *x)
 	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++) {
 		struct turn_realm *r = &t->realms[i];
 		char key[32];
-		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets, &r->oauth,
-			conf_node_of(x->root, &t->realms, i)};
+		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets,
+			turn_realm_others(r), conf_node_of(x->root, &t->realms, i)};
 
 		snprintf(key, sizeof(key), "realms[%u]", i);
 		if (check_login(x, &l) != 0)

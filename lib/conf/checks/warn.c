@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "reading/node.h"
 
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
 // whole IP packets.
 #define REALM_SHORT 16
-// Maximum length of the name in THIRD-PARTY-AUTHORIZATION with the same effect, with such a realm.
-#define SERVER_NAME_SHORT 32
 #define SECRET_SHORT 16
 #define RFC_PERMISSION_S 300u // RFC 8656 9
 #define RFC_CHANNEL_S 600u // RFC 8656 12
@@ -80,22 +79,6 @@ static void warn_realm(struct conf_report *r, struct conf_at location, const cha
 	warn_placeholder(r, location, realm);
 }
 
-static void warn_oauth(
-	const struct conf *c, struct conf_report *r, const struct turn_oauth *o, const char *key)
-{
-	const size_t len = o->server_name != NULL ? strlen(o->server_name) : 0;
-
-	if (len > SERVER_NAME_SHORT)
-		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
-			"has %zu bytes, and unauthenticated answers amplify: use at most %u, "
-			"which keep them within 3 times their request",
-			len, SERVER_NAME_SHORT);
-	if (len > 0 && o->nb_keys == 0)
-		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
-			"has no effect without keys, because no token is accepted: add keys, or "
-			"remove it");
-}
-
 static bool serves_realm(const struct conf *c, const char *realm)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
@@ -118,7 +101,6 @@ static void warn_realms(const struct conf *c, struct conf_report *r)
 
 		warn_realm(r, location, m->name);
 		warn_users(c, r, &m->users, m->nb_users, "realms");
-		warn_oauth(c, r, &m->oauth, "realms");
 		for (uint32_t k = 0; k < m->nb_secrets && !conf_warned(r); k++)
 			warn_secret(
 				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
@@ -134,7 +116,6 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 
 	warn_realm(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
 	warn_users(c, r, &t->users, t->nb_users, "auth.users");
-	warn_oauth(c, r, &t->oauth, "auth.oauth");
 	warn_realms(c, r);
 	for (uint32_t i = 0; i < t->nb_secrets && !conf_warned(r); i++)
 		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
@@ -296,6 +277,9 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	conf_warn_files(c, r);
 	conf_warn_writable(c, r);
 	warn_auth(c, r);
+#define X(warn) warn(c, r);
+	CONF_WARNINGS(X)
+#undef X
 	warn_denied(c, r);
 	if (!conf_pending(c)) // otherwise conf_resolve does it
 		conf_reach_all(c, r);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of listeners, relay addresses and users.
+#include "conf_features.h"
 #include "reading/ctx.h"
 #include "schema/schema_rows.h"
 
@@ -183,8 +184,8 @@ static const struct conf_key rows[] = {
 	"Takes 56 bytes of memory for each relay port, and 95 for each possible allocation."},
 
 {"auth", CONF_SECTION, REQUIRED,
-	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, secret or key of "
-	"`auth.oauth`, unless there are `realms`."},
+	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, secret or other "
+	"key, unless there are `realms`."},
 {"auth.realm", CONF_TEXT, ONE(conf, turn.realm), OPAQUE_REQUIRED, RANGE(1, 763),
 	.help = "The realm. With up to 16 bytes unauthenticated answers have at most 3 times the "
 	"size of their request (amplification)."},
@@ -211,25 +212,11 @@ static const struct conf_key rows[] = {
 	"relative name starts at `$CREDENTIALS_DIRECTORY` if set (systemd's `LoadCredential=`), "
 	"else at the directory of the configuration file that has the key. The secret is one line, "
 	"without the line feed at its end. A reload reads it again."},
-{"auth.oauth", CONF_SECTION, .help = "Third-party authorization (RFC 7635), beside users and "
-	"secrets or instead of them. Clients bring access tokens that an authorization server has "
-	"sealed with a key that this box has, too."},
-{"auth.oauth.server-name", CONF_TEXT, ONE(conf, turn.oauth.server_name), RANGE(1, 255),
-	.help = "Name of this server. Clients are told it (THIRD-PARTY-AUTHORIZATION), and tokens "
-	"are valid only for it. All servers of a fleet may have the same name. Default: the "
-	"realm."},
-{"auth.oauth.keys", CONF_ITEMS, MANY(conf, turn.oauth.keys, turn.oauth.nb_keys),
-	RANGE(0, TURN_OAUTH_KEYS_MAX),
-	.help = "Keys of access tokens. Several allow rotation. Without keys no token is accepted. "
-	"A reload adds and removes keys. Sessions whose last token used a removed key end with "
-	"`user-gone`."},
-{"auth.oauth.keys[].kid", CONF_TEXT, ONE(turn_oauth_key, kid), REQUIRED, RANGE(1, 508),
-	.help = "Unique name of the key, which clients send as USERNAME. No user may have this "
-	"name."},
-{"auth.oauth.keys[].secret", CONF_TEXT, ONE(turn_oauth_key, secret), RANGE(1, 127),
-	.help = "The key, in base64 or hexadecimal: 32 bytes for A256GCM, 16 for A128GCM."},
-{"auth.oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret), RANGE(1, 127),
-	.help = "Instead of `secret`: a file with the key, as `auth.secret-files`."},
+
+#define X(...) __VA_ARGS__,
+CONF_AUTH_ROWS(X)
+#undef X
+
 {"auth.rest-expiry", CONF_CHOICE, ONE(conf, turn.rest_expiry),
 	.choices = conf_rest_expiry_choices, .def = "ignored",
 	.help = "Effect of a time-limited user's expiry on existing allocations. New ones are "
@@ -263,15 +250,16 @@ static const struct conf_key rows[] = {
 	"serves it. Letter case and the default port of http and https do not matter."},
 {"realms[].users", CONF_ITEMS, .like = "auth.users", MANY(turn_realm, users, nb_users),
 	RANGE(0, 65536),
-	.help = "Users, as `auth.users`. A realm needs at least one user, secret or key of "
-	"`oauth`."},
+	.help = "Users, as `auth.users`. A realm needs at least one user, secret or other key."},
 {"realms[].secrets", CONF_TEXTS, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
 	.help = "Secrets of the realm's web service, as `auth.secrets`."},
 {"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
 	.help = "Files with one more such secret each, as `auth.secret-files`."},
-{"realms[].oauth", CONF_SECTION, .like = "auth.oauth",
-	.offset = offsetof(struct turn_realm, oauth), .count = offsetof(struct conf, turn.oauth),
-	.help = "Access tokens of the realm, as `auth.oauth`."},
+
+#define X(...) __VA_ARGS__,
+CONF_REALMS_ROWS(X)
+#undef X
+
 {"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of `limits`."},
 {"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), RANGE(1, 16777216),
 	.help = "Allocations of the realm. Default: as many as `limits.allocations` leaves."},

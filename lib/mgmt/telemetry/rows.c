@@ -6,6 +6,7 @@
 #include "log/bursts.h"
 #include "dpdk_compat.h"
 #include "log/escape.h"
+#include "mgmt_features.h"
 #include "telemetry/rows.h"
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)
@@ -343,7 +344,9 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "realms", c->turn.nb_realms + 1u);
 	rte_tel_data_add_dict_u64(t, "users", c->turn.nb_users);
 	rte_tel_data_add_dict_u64(t, "secrets", c->turn.nb_secrets);
-	rte_tel_data_add_dict_u64(t, "token_keys", c->turn.oauth.nb_keys);
+#define X(name, field) rte_tel_data_add_dict_u64(t, name, c->turn.field);
+	MGMT_NUMBERS(X)
+#undef X
 	rte_tel_data_add_dict_u64(t, "nonce_lifetime", c->turn.nonce_lifetime_s);
 	rte_tel_data_add_dict_u64(t, "hairpin", c->turn.hairpin);
 	rte_tel_data_add_dict_u64(t, "allow", c->turn.nb_allow);

@@ -3,7 +3,6 @@
 // users and for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; the work
 // is bounded, and no look-up leaves the worker.
 #include "auth/cred.h"
-#include "features/tokens/oauth.h"
 #include "auth/policy.h"
 #include "turn_rest.h"
 
@@ -129,37 +128,6 @@ void cred_name_set(struct turn_cred *c, const void *name, size_t len)
 	memcpy(c->name, name, c->name_len);
 }
 
-_Static_assert(STUN_REST_MAC_LEN + TURN_NAME_LEN - CRED_NAME_SHORT == STUN_KEY_MAX, "a key fits");
-
-void cred_token_set(struct turn_cred *c, const struct stun_key *mac)
-{
-	c->alg = CRED_TOKEN;
-	c->key = *mac;
-	memcpy(c->mac, mac->bytes, sizeof(c->mac));
-	if (mac->len <= sizeof(c->mac) && c->name_len > CRED_NAME_SHORT)
-		return;
-	if (c->name_len > CRED_NAME_SHORT)
-		c->name_len = CRED_NAME_SHORT;
-	memcpy(c->name + CRED_NAME_SHORT, mac->bytes + sizeof(c->mac),
-		TURN_NAME_LEN - CRED_NAME_SHORT);
-}
-
-struct stun_key cred_token_key(
-	const uint8_t mac[STUN_REST_MAC_LEN], const char name[TURN_NAME_LEN], uint8_t name_len)
-{
-	struct stun_key key = {.len = STUN_REST_MAC_LEN};
-
-	memcpy(key.bytes, mac, STUN_REST_MAC_LEN);
-	if (name_len > CRED_NAME_SHORT)
-		return key;
-	memcpy(key.bytes + STUN_REST_MAC_LEN, name + CRED_NAME_SHORT,
-		TURN_NAME_LEN - CRED_NAME_SHORT);
-	for (size_t i = STUN_REST_MAC_LEN; i < STUN_KEY_MAX; i++)
-		if (key.bytes[i] != 0)
-			key.len = STUN_KEY_MAX;
-	return key;
-}
-
 static const struct policy_user *user_of(const struct turn_policy *p, const struct stun_msg *m)
 {
 	if (stun_has(m, STUN_USERNAME))
@@ -210,12 +178,19 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
 		return TURN_REFUSED_REALM;
 	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
-	if (p->oauth != NULL && stun_has(m, STUN_ACCESS_TOKEN))
-		refusal = oauth_verify(p, c, m, wall_s, out);
-	else if (known != NULL && cred_is_token(known))
-		refusal = oauth_verify_known(c, m, known, out);
+#define X(takes, verify)                                \
+	if (takes(p, m))                                \
+		refusal = verify(p, c, m, wall_s, out); \
 	else
-		refusal = password_verify(&k, wall_s, known, out);
+	TURN_SIGNATURES(X)
+#undef X
+#define X(read, is_same, verify)                    \
+	if (known != NULL && cred_is_token(known))  \
+		refusal = verify(c, m, known, out); \
+	else
+	TURN_STORED(X)
+#undef X
+	refusal = password_verify(&k, wall_s, known, out);
 	if (refusal != TURN_GRANTED) {
 		const bool guess = out->guess;
 

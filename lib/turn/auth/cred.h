@@ -2,6 +2,7 @@
 // Identifies who has signed a request, and verifies the signature (RFC 8489 9.2, TURN REST API).
 #pragma once
 
+#include "feature_names.h"
 #include "stun.h"
 #include "turn_config.h"
 #include "turn_refusal.h"
@@ -10,9 +11,6 @@ struct turn_policy;
 
 // turn_cred.alg of an access token's key, in addition to the values of enum stun_algorithm.
 #define CRED_TOKEN 3
-// An allocation stores 20 bytes of such a key in mac, and 12 more bytes behind the name, if the
-// name has at most this number of bytes.
-#define CRED_NAME_SHORT 8
 
 // The user who has signed a request, and the key.
 struct turn_cred {
@@ -27,24 +25,27 @@ struct turn_cred {
 	// Rest: the time of day in the name. Token: the time of day when it ends, or 0 if the
 	// request has no token and is signed with the key of the allocation's token.
 	uint64_t expiry_s;
-	// Rest: the password is its base64 text. Token: part of the key, see CRED_NAME_SHORT.
+	// Rest: the password is its base64 text. Token: part of the key (oauth.h).
 	uint8_t mac[STUN_REST_MAC_LEN];
 };
 
+// True if alg is that of an access token. Nothing has one if the feature is not built.
+static inline bool cred_alg_is_token(uint8_t alg)
+{
+#ifdef FEATURE_TOKENS
+	return alg == CRED_TOKEN;
+#else
+	return false;
+#endif
+}
+
 static inline bool cred_is_token(const struct turn_cred *c)
 {
-	return c->alg == CRED_TOKEN;
+	return cred_alg_is_token(c->alg);
 }
 
 // Sets the name for display.
 void cred_name_set(struct turn_cred *c, const void *name, size_t len);
-// Turns *c, whose name is set, into the credentials of a token with this MAC key: a key of 32 bytes
-// shortens the name.
-void cred_token_set(struct turn_cred *c, const struct stun_key *mac);
-// The key of an access token from the mac and the name that an allocation stores. For HMAC, a key
-// of 32 bytes that ends in 12 zeros equals its first 20 bytes (RFC 2104).
-struct stun_key cred_token_key(
-	const uint8_t mac[STUN_REST_MAC_LEN], const char name[TURN_NAME_LEN], uint8_t name_len);
 
 // Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
 // or USERHASH, REALM and NONCE (RFC 8489 9.2.4, from "password algorithms" on). known is the cred
@@ -54,9 +55,7 @@ struct stun_key cred_token_key(
 // one of the pair is present, or the algorithm is not in the list. A configured user of that name
 // is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at most
 // nb_secrets derivations. An expired one is refused before that; if the policy ignores the expiry,
-// only in an Allocate. If the realm has token keys, a request with ACCESS-TOKEN is judged by its
-// token only (oauth.h). Without a token, on the 5-tuple of an allocation that was made by one, the
-// key of that token is known.
+// only in an Allocate. A feature may take a request instead (TURN_SIGNATURES).
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
 	struct turn_cred *out);

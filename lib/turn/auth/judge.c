@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "features/tokens/oauth.h"
 #include "auth/realms.h"
 #include "limits/quota.h"
 #include "mobile/mobile.h"
@@ -18,7 +17,7 @@
 #define PEER_COST 2 // of judging a peer
 #define QUOTA_COST 2
 
-// A key of access tokens that the new policy does not have.
+// An ident of TURN_IDENTS that the new policy does not have.
 struct gone_key {
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t realm;
@@ -168,16 +167,15 @@ static int by_value(const void *a, const void *b)
 static void judge_keys(
 	struct turn_judge *j, const struct turn_policy *was, const struct turn_policy *current)
 {
-	for (uint32_t i = 0; was->oauth != NULL && i < was->oauth->nb_keys; i++) {
-		const uint8_t *ident = was->oauth->keys[i].ident;
-		struct gone_key *k = &j->gone_keys[j->nb_gone_keys];
-
-		if (oauth_has_ident(current, ident))
-			continue;
-		memcpy(k->ident, ident, sizeof(k->ident));
-		k->realm = was->number;
-		j->nb_gone_keys++;
-	}
+#define X(nb, ident_of)                                                        \
+	for (uint32_t i = 0; i < nb(was); i++)                                 \
+		if (!policy_has_key(current, ident_of(was, i))) {              \
+			struct gone_key *k = &j->gone_keys[j->nb_gone_keys++]; \
+			memcpy(k->ident, ident_of(was, i), sizeof(k->ident));  \
+			k->realm = was->number;                                \
+		}
+	TURN_IDENTS(X)
+#undef X
 }
 
 // Compares a realm with its new policy, which is NULL if it was removed.
@@ -223,8 +221,11 @@ static size_t nb_keys(const struct turn_policy *p)
 {
 	size_t nb = 0;
 
-	for (uint32_t i = 0; i < nb_realms(p); i++)
-		nb += nth_realm(p, i)->oauth != NULL ? nth_realm(p, i)->oauth->nb_keys : 0;
+	for (uint32_t i = 0; i < nb_realms(p); i++) {
+#define X(nb_of, ident) nb += nb_of(nth_realm(p, i));
+		TURN_IDENTS(X)
+#undef X
+	}
 	return nb;
 }
 
@@ -338,7 +339,7 @@ static unsigned int cost_of(
 
 	if (j->by_quotas)
 		cost += QUOTA_COST;
-	if (c->alg == CRED_TOKEN)
+	if (cred_alg_is_token(c->alg))
 		cost += j->nb_gone_keys;
 	if (change_of(j, c)->peers)
 		cost += PEER_COST * c->nb_permissions;

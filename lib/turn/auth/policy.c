@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "auth/denied.h"
-#include "features/tokens/oauth.h"
 #include "auth/realms.h"
 #include "peers.h"
 #include "secret.h"
@@ -272,6 +271,17 @@ bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDEN
 	return false;
 }
 
+bool policy_has_key(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
+{
+#define X(nb, ident_of)                                                 \
+	for (uint32_t i = 0; i < nb(p); i++)                            \
+		if (memcmp(ident_of(p, i), ident, TURN_IDENT_LEN) == 0) \
+			return true;
+	TURN_IDENTS(X)
+#undef X
+	return false;
+}
+
 // --- making: users and secrets ------------------------------------------------------------------
 
 // Every builder below returns 0 or an errno value.
@@ -363,7 +373,12 @@ int policy_make_users(
 		err = index_users(p);
 	if (err == 0)
 		err = copy_secrets(p, c);
-	return err == 0 ? oauth_make(&p->oauth, &c->oauth, p->realm, crypto) : err;
+#define X(type, field, make, free) \
+	if (err == 0)              \
+		err = make(&p->field, c, p->realm, crypto);
+	TURN_POLICY_REALM(X)
+#undef X
+	return err;
 }
 
 // The keys of nonces and tickets depend only on the fleet's secret, so that all servers of the
@@ -554,10 +569,10 @@ static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
 
 static bool needs_names(const struct turn_config *c)
 {
-	bool needs = c->nb_secrets + c->oauth.nb_keys > 0;
+	bool needs = c->nb_secrets + turn_config_others(c) > 0;
 
 	for (uint32_t i = 0; i < c->nb_realms; i++)
-		needs |= c->realms[i].nb_secrets + c->realms[i].oauth.nb_keys > 0;
+		needs |= c->realms[i].nb_secrets + turn_realm_others(&c->realms[i]) > 0;
 	return needs;
 }
 
@@ -667,7 +682,9 @@ void turn_policy_free(struct turn_policy *p)
 		free(p->users[i].name);
 	for (uint32_t i = 0; i < p->nb_secrets; i++)
 		secret_free(p->secrets[i]);
-	oauth_free(p->oauth);
+#define X(type, field, make, free) free(&p->field);
+	TURN_POLICY_REALM(X)
+#undef X
 	secret_free(p->users);
 	free(p->secrets);
 	free(p->realm);

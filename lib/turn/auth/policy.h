@@ -24,7 +24,6 @@ struct policy_user {
 enum policy_origin { POLICY_DENY, POLICY_ALLOW, POLICY_BUILTIN_DENY };
 
 struct realms;
-struct oauth;
 
 // The policy of a realm. A shard has that of the first realm, and finds the others through it
 // (realms.h).
@@ -43,8 +42,7 @@ struct turn_policy {
 	struct hash_key key; // of both tables
 	char **secrets;
 	uint32_t nb_secrets;
-	struct oauth *oauth; // keys of access tokens; NULL = no keys
-	// Some realm has secrets, or token keys: their clients must send USERNAME.
+	// Some realm has secrets, or credentials of a feature: their clients must send USERNAME.
 	bool needs_names;
 	uint8_t nonce_key[32];
 	bool nonces_shared; // by the servers of a fleet
@@ -68,6 +66,7 @@ struct turn_policy {
 	struct relay_pools relay_pools;
 #define X(type, field, make, free) type field;
 	TURN_POLICY_ADDRESSES(X)
+	TURN_POLICY_REALM(X)
 #undef X
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
 	struct turn_local *local_ports; // our addresses with their ports, sorted by address
@@ -83,6 +82,8 @@ const struct policy_user *policy_user_by_name(
 const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
 // True if there is a user with this ident.
 bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
+// True if a feature has a user with this ident (TURN_IDENTS).
+bool policy_has_key(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
 // Makes the users and secrets of *c for the realm p->realm. Returns 0 or an errno value;
 // turn_policy_free frees a partial result in either case.

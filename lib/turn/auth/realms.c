@@ -128,7 +128,9 @@ static int make_policy(struct turn_policy *p, const struct turn_config *all,
 	c.nb_users = realm->nb_users;
 	c.secrets = realm->secrets;
 	c.nb_secrets = realm->nb_secrets;
-	c.oauth = realm->oauth;
+#define X(type, field) c.field = realm->field;
+	TURN_CONFIG_REALM_FIELDS(X)
+#undef X
 	p->realm = strdup(realm->name);
 	err = p->realm != NULL ? policy_make_users(p, &c, crypto) : ENOMEM;
 	p->number = p->limits.realm = realm->number;
@@ -160,8 +162,10 @@ static int make_one(struct realms *r, const struct turn_policy *first,
 	p->realm = NULL;
 	p->users = NULL;
 	p->secrets = NULL;
-	p->oauth = NULL;
 	p->table_mem = NULL;
+#define X(type, field, make, free) memset(&p->field, 0, sizeof(p->field));
+	TURN_POLICY_REALM(X)
+#undef X
 	p->nb_users = p->nb_secrets = 0;
 	p->relay_pools.rule = NULL;
 	r->list[r->nb++] = p;

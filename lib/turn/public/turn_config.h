@@ -19,20 +19,6 @@ struct turn_user {
 	struct stun_key md5, sha256; // len 0 = derived from the password, if there is one
 };
 
-// A key with which an authorization server seals access tokens for this server (RFC 7635).
-struct turn_oauth_key {
-	char *kid; // its name, and the USERNAME of requests
-	char *secret; // in hexadecimal or base64
-	uint8_t algorithm; // enum stun_token_alg
-};
-
-#define TURN_OAUTH_KEYS_MAX 64
-struct turn_oauth {
-	char *server_name; // name for which tokens are made; NULL = the realm
-	struct turn_oauth_key *keys;
-	uint32_t nb_keys; // 0 = no tokens are accepted
-};
-
 // Transports of the client leg. All except UDP and DTLS are byte streams, which the kernel handles:
 // their packets do not pass a port.
 enum turn_transport {
@@ -195,11 +181,13 @@ struct turn_realm {
 	struct prefix *allow, *deny; // in addition to those of turn_config
 	char **relay_pool_names; // pools for its peers; NULL = all
 	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
-	struct turn_oauth oauth;
 	uint32_t allocations; // 0 = only the limit for all realms together
 	uint32_t per_user; // 0 = as in the first realm
 	// 1 to 255. Allocations store it, so a realm keeps its number for the life of the process.
 	uint8_t number;
+#define X(type, field) type field;
+	TURN_CONFIG_REALM_FIELDS(X)
+#undef X
 };
 
 #define TURN_SOURCES_MAX 65536 // relay addresses, and their replacements in all pools
@@ -222,7 +210,6 @@ struct turn_config {
 	struct turn_realm *realms; // the further realms
 	uint32_t nb_users, nb_secrets, nb_origins, nb_relay_pool_names, nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
-	struct turn_oauth oauth; // of the first realm
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process
 	struct turn_listener *listeners;
@@ -259,11 +246,25 @@ struct turn_config {
 	struct turn_pools pools;
 #define X(type, field) type field;
 	TURN_CONFIG_FIELDS(X)
+	TURN_CONFIG_REALM_FIELDS(X)
 #undef X
 };
+
+#define X(number) +c->number
+// Numbers of credentials that are neither users nor secrets: of the first realm, and of another.
+static inline uint32_t turn_config_others(const struct turn_config *c)
+{
+	return 0 TURN_CONFIG_CREDENTIALS(X);
+}
+
+static inline uint32_t turn_realm_others(const struct turn_realm *c)
+{
+	return 0 TURN_CONFIG_CREDENTIALS(X);
+}
+#undef X
 
 // True if all clients are one user, so that users need no protection from each other.
 static inline bool turn_config_one_user(const struct turn_config *c)
 {
-	return c->nb_users == 1 && c->nb_secrets + c->oauth.nb_keys + c->nb_realms == 0;
+	return c->nb_users == 1 && c->nb_secrets + turn_config_others(c) + c->nb_realms == 0;
 }

@@ -367,10 +367,10 @@ enum turn_refusal method_refresh(struct turn_request *r)
 		refusal = dual_refresh(r, family, lifetime_s);
 	if (refusal != TURN_GRANTED)
 		return refusal;
-	if (!zero && cred_is_token(&r->cred)) {
-		if (alloc_is_tcp(r->s, r->slot))
-			tcp_rekey(r);
-		alloc_rekey(r->s, r->slot, &r->cred);
+	if (lifetime_s > 0) {
+#define X(done) done(r);
+		TURN_REFRESHED(X)
+#undef X
 	}
 	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
 	return TURN_GRANTED;

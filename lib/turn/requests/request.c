@@ -3,7 +3,6 @@
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three kinds of answers.
 #include "requests/request.h"
 #include "auth/nonce.h"
-#include "features/tokens/oauth.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
 #include "mobile/mobile.h"
@@ -15,7 +14,6 @@
 #include "shard.h"
 
 #define SOFTWARE "slipring"
-#define ACCESS_TOKEN 0x001B
 
 static const struct method {
 	uint16_t method;
@@ -75,11 +73,15 @@ static const struct method *method_find(const struct turn_shard *s, uint16_t met
 	return NULL;
 }
 
-// RFC 7635: ACCESS-TOKEN is an unknown attribute if no challenge has asked for it.
-static bool is_token_unknown(const struct turn_request *r)
+// True if a request has an attribute that the parser knows, but that this request may not have.
+static bool is_odd(const struct turn_request *r)
 {
-	return stun_has(&r->m, STUN_ACCESS_TOKEN) &&
-		(r->policy->oauth == NULL || r->m.method == STUN_BINDING);
+	bool found = false;
+
+#define X(type, is_unknown) found |= is_unknown(r->policy, &r->m);
+	TURN_ATTRIBUTES(X)
+#undef X
+	return found;
 }
 
 // True if a feature knows an attribute of a request that the parser does not know.
@@ -99,10 +101,13 @@ static void put_unknown(struct turn_request *r)
 	uint16_t pos = 0, type;
 	size_t len = 0;
 
-	if (is_token_unknown(r)) {
-		store_be16(list, ACCESS_TOKEN);
-		len = 2;
+#define X(number, is_unknown)                   \
+	if (is_unknown(r->policy, &r->m)) {     \
+		store_be16(list + len, number); \
+		len += 2;                       \
 	}
+	TURN_ATTRIBUTES(X)
+#undef X
 	while (len + 2 <= sizeof(list) && stun_next_unknown(&r->m, &pos, &type)) {
 		if (!is_known(r, type)) {
 			store_be16(list + len, type);
@@ -122,9 +127,8 @@ static struct nonce_client nonce_client_of(const struct turn_request *r)
 			(r->m.method == STUN_ALLOCATE && r->policy->nonces_shared)};
 }
 
-// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and
-// THIRD-PARTY-AUTHORIZATION (RFC 7635) if tokens are accepted. Such an answer has no SOFTWARE and
-// no reason phrase: answers to strangers stay small.
+// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and what features
+// add. Such an answer has no SOFTWARE and no reason phrase: answers to strangers stay small.
 static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->policy;
@@ -136,9 +140,9 @@ static bool put_challenge(struct turn_request *r)
 	stun_put(&r->w, STUN_REALM, p->realm, strlen(p->realm));
 	stun_put(&r->w, STUN_NONCE, nonce, NONCE_LEN);
 	stun_put(&r->w, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms));
-	if (p->oauth != NULL)
-		stun_put(&r->w, STUN_THIRD_PARTY_AUTHORIZATION, p->oauth->name,
-			strlen(p->oauth->name));
+#define X(put) put(r);
+	TURN_CHALLENGE(X)
+#undef X
 	return true;
 }
 
@@ -311,7 +315,7 @@ static enum turn_refusal authenticate_request(struct turn_request *r)
 	else if (refusal == TURN_GRANTED && r->slot == TURN_NONE)
 		stranger_passed(r, &guess);
 	// a client that has only a token will never sign in another way
-	return refusal != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : refusal;
+	return refusal != TURN_GRANTED && is_odd(r) ? TURN_REFUSED_ATTRIBUTE : refusal;
 }
 
 static bool has_ticket(const struct turn_request *r)
@@ -323,7 +327,7 @@ static bool has_ticket(const struct turn_request *r)
 // 8656 5).
 static enum turn_refusal admit_request(struct turn_request *r, const struct method *method)
 {
-	if (r->m.nb_unknown > 0 || is_token_unknown(r))
+	if (r->m.nb_unknown > 0 || is_odd(r))
 		return TURN_REFUSED_ATTRIBUTE;
 	if (!method->allocation)
 		return TURN_GRANTED;
@@ -409,7 +413,7 @@ static enum turn_refusal handle_binding(
 			&r->v->src, s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
 	refusal = r->m.nb_unknown > 0 ? read_binding(r) : TURN_GRANTED;
-	if (is_token_unknown(r))
+	if (is_odd(r))
 		refusal = TURN_REFUSED_ATTRIBUTE;
 	if (refusal != TURN_GRANTED) {
 		begin_error(r, refusal, false);

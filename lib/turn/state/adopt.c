@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "features/tokens/oauth.h"
 #include "events/tell.h"
 #include "mobile/mobile.h"
 #include "relayed/relayed.h"
@@ -128,7 +127,7 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason)
 static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
 {
 	if (r->alg == CRED_TOKEN)
-		return oauth_has_ident(p, r->ident);
+		return policy_has_key(p, r->ident);
 	return (r->flags & STATE_REST) != 0 ? p->nb_secrets > 0 : policy_has_ident(p, r->ident);
 }
 

@@ -5,6 +5,7 @@
 
 #include "conf_file.h"
 #include "emulated.h"
+#include "feature_names.h"
 #include "test.h"
 
 #define PIECE 6 // characters of a secret that must not appear in a line
@@ -33,10 +34,12 @@ static const char *const files[] = {
 	"  secrets:\n"
 	"    - Walnut3Cobalt:Zephyr\n"
 	"    - Juniper Granite\n"
+#ifdef FEATURE_TOKENS
 	"  oauth:\n"
 	"    keys:\n"
 	"      - kid: north\n"
 	"        secret: Osprey8Basalt9Lantern2Willow6Heron4PewterZA=\n"
+#endif
 	"  nonce:\n"
 	"    lifetime: 600\n"
 	"    secret: Falcon5Marble#Indigo\n"

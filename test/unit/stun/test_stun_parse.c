@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feature_names.h"
 #include "stun.h"
 #include "stun_vectors.h"
 #include "test.h"
@@ -273,7 +274,6 @@ static void test_known_types(void **state)
 		{STUN_EVEN_PORT, 0x0018},
 		{STUN_REQUESTED_TRANSPORT, 0x0019},
 		{STUN_DONT_FRAGMENT, 0x001A},
-		{STUN_ACCESS_TOKEN, 0x001B}, // RFC 7635
 		{STUN_PASSWORD_ALGORITHM, 0x001D},
 		{STUN_USERHASH, 0x001E},
 		{STUN_XOR_MAPPED_ADDRESS, 0x0020},
@@ -288,9 +288,12 @@ static void test_known_types(void **state)
 		{STUN_ALTERNATE_SERVER, 0x8023},
 		{STUN_RESPONSE_ORIGIN, 0x802B},
 		{STUN_OTHER_ADDRESS, 0x802C},
-		{STUN_THIRD_PARTY_AUTHORIZATION, 0x802E}, // RFC 7635
 		{STUN_ORIGIN, 0x802F}, // draft-ietf-tram-stun-origin
 		{STUN_MOBILITY_TICKET, 0x8030}, // RFC 8016
+#ifdef FEATURE_TOKENS
+		{STUN_ACCESS_TOKEN, 0x001B}, // RFC 7635
+		{STUN_THIRD_PARTY_AUTHORIZATION, 0x802E},
+#endif
 		// integrity and fingerprint last, in their order
 		{STUN_MESSAGE_INTEGRITY, 0x0008},
 		{STUN_MESSAGE_INTEGRITY_SHA256, 0x001C},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks the keys of access tokens: their lengths and that their names differ. No error quotes a
 // key.
-#include "checks/checks.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -57,7 +57,8 @@ static int check_kid(struct conf_ctx *x, const struct turn_oauth *o, uint32_t i,
 	return 0;
 }
 
-int conf_oauth_check(
+// Checks the keys of one realm; users are the realm's users.
+static int check_keys(
 	struct conf_ctx *x, struct turn_oauth *o, const struct turn_user *users, uint32_t nb_users)
 {
 	int rc = 0;
@@ -65,5 +66,19 @@ int conf_oauth_check(
 	for (uint32_t i = 0; i < o->nb_keys && !conf_fail_enough(x); i++)
 		if (check_secret(x, o, i) != 0 || check_kid(x, o, i, users, nb_users) != 0)
 			rc = -EINVAL;
+	return rc;
+}
+
+int conf_tokens_check(struct conf_ctx *x)
+{
+	struct turn_config *t = &x->conf->turn;
+	int rc = check_keys(x, &t->oauth, t->users, t->nb_users);
+
+	for (uint32_t i = 0; i < t->nb_realms; i++) {
+		struct turn_realm *r = &t->realms[i];
+
+		if (check_keys(x, &r->oauth, r->users, r->nb_users) != 0)
+			rc = -EINVAL;
+	}
 	return rc;
 }

@@ -74,14 +74,6 @@ void oauth_free(struct oauth *o)
 	free(o);
 }
 
-bool oauth_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
-{
-	for (uint32_t i = 0; p->oauth != NULL && i < p->oauth->nb_keys; i++)
-		if (memcmp(p->oauth->keys[i].ident, ident, TURN_IDENT_LEN) == 0)
-			return true;
-	return false;
-}
-
 // --- requests ------------------------------------------------------------------------------------
 
 // RFC 7635: a token is valid from its time stamp on, for its lifetime, with the tolerated clock
@@ -132,6 +124,23 @@ static bool is_signed(struct stun_crypto *c, const struct stun_msg *m, const str
 		stun_integrity_ok(c, m, key);
 }
 
+_Static_assert(STUN_REST_MAC_LEN + TURN_NAME_LEN - OAUTH_NAME_SHORT == STUN_KEY_MAX, "a key fits");
+
+// Turns *c, whose name is set, into the credentials of a token with this MAC key: a key of 32 bytes
+// shortens the name.
+static void set_key(struct turn_cred *c, const struct stun_key *mac)
+{
+	c->alg = CRED_TOKEN;
+	c->key = *mac;
+	memcpy(c->mac, mac->bytes, sizeof(c->mac));
+	if (mac->len <= sizeof(c->mac) && c->name_len > OAUTH_NAME_SHORT)
+		return;
+	if (c->name_len > OAUTH_NAME_SHORT)
+		c->name_len = OAUTH_NAME_SHORT;
+	memcpy(c->name + OAUTH_NAME_SHORT, mac->bytes + sizeof(c->mac),
+		TURN_NAME_LEN - OAUTH_NAME_SHORT);
+}
+
 enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, struct turn_cred *out)
 {
@@ -153,7 +162,7 @@ enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *
 	}
 	if (refusal == TURN_GRANTED) {
 		cred_name_set(out, k->kid, len);
-		cred_token_set(out, &t.mac);
+		set_key(out, &t.mac);
 		out->key = key;
 		memcpy(out->ident, k->ident, sizeof(out->ident));
 	}
@@ -182,7 +191,7 @@ enum turn_refusal oauth_verify_known(struct stun_crypto *c, const struct stun_ms
 	if (extends_allocation(m))
 		return TURN_REFUSED_ACCESS_MISSING;
 	cred_name_set(out, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
-	cred_token_set(out, &known->key);
+	set_key(out, &known->key);
 	out->key = key;
 	memcpy(out->ident, known->ident, sizeof(out->ident));
 	return TURN_GRANTED;

@@ -8,6 +8,9 @@
 
 // Tolerated difference of clocks in seconds (RFC 7635; known from its notes and from coturn).
 #define OAUTH_DELTA_S 5
+// An allocation stores 20 bytes of a token's key in mac, and 12 more bytes behind the name, if the
+// name has at most this number of bytes.
+#define OAUTH_NAME_SHORT 8
 
 struct oauth_key {
 	char *kid; // USERNAME of the requests whose tokens this key seals
@@ -27,8 +30,6 @@ struct oauth {
 int oauth_make(struct oauth **out, const struct turn_oauth *src, const char *realm,
 	struct stun_crypto *crypto);
 void oauth_free(struct oauth *o); // wipes the keys; accepts NULL
-// True if a policy has a key with this ident.
-bool oauth_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
 // Verifies a request with ACCESS-TOKEN in a realm that has keys (p->oauth). Its REALM is that of p.
 // Any token costs the same: one AES-GCM of at most 46 bytes, two HMACs of the request. out->guess

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "addr_text.h"
+#include "feature_names.h"
 #include "turn_shard.h"
 #include "turn_state.h"
 
@@ -500,8 +501,10 @@ void fixture_sign(struct fixture *f, struct fixture_client *c)
 	if (c->nonce_len == 0)
 		ask_nonce(f, c);
 	client_key(f, c, &key);
+#ifdef FEATURE_TOKENS
 	if (c->access_len > 0)
 		stun_put(&f->w, STUN_ACCESS_TOKEN, c->access, c->access_len);
+#endif
 	if (c->userhash) {
 		assert_true(stun_userhash(f->crypto, c->user, strlen(c->user), realm_of(c), hash));
 		stun_put(&f->w, STUN_USERHASH, hash, sizeof(hash));
