@@ -8,11 +8,20 @@ BEGIN = "<!-- All keys: made from scripts/coturn/keys.py by scripts/manual; do n
 END = "<!-- All keys: the end. -->"
 
 
-def row(key):
+def answer(key):
+    """The cells of a key behind its name."""
     here = ", ".join(f"`{path}`" for path in key.paths)
     cell = here if key.verdict == HERE else key.verdict
     off = f"; not here: `{key.name}=no`" if key.off else ""
-    return f"| `{key.name}` | {cell} | {key.text}{off} |"
+    return f"{cell} | {key.text}{off}"
+
+
+def rows(answers):
+    """A row for each answer, with all its names; answers: (name, cells behind it)."""
+    names = {}
+    for name, cells in answers:
+        names.setdefault(cells, []).append(f"`{name}`")
+    return [f"| {', '.join(same)} | {cells} |" for cells, same in names.items()]
 
 
 def lines():
@@ -20,11 +29,11 @@ def lines():
     out = [BEGIN]
     for name, keys in GROUPS:
         out += ["", f"### {name}", "", "| turnserver.conf | slipring.yaml | |", "|---|---|---|"]
-        out += [row(key) for key in keys]
+        out += rows((key.name, answer(key)) for key in keys)
     out += ["", "### Keys of earlier releases", "",
         "coturn 4.17 ignores them with a warning.", "",
         "| turnserver.conf | until | here |", "|---|---|---|"]  # fmt: skip
-    out += [f"| `{name}` | {last} | {text} |" for name, (last, _, text) in GONE.items()]
+    out += rows((name, f"{last} | {text}") for name, (last, _, text) in GONE.items())
     return [*out, "", END]
 
 

@@ -541,6 +541,7 @@ class Table(unittest.TestCase):
         self.assertEqual(text, table.replaced(text), "run scripts/manual")
 
     def test_rows(self):
+        self.assertEqual(table.rows([("a", "x"), ("b", "y"), ("c", "x")]), ["| `a`, `c` | x |", "| `b` | y |"])
         for key in keys.KEYS.values():
             self.assertIn(key.verdict, (HERE, ALWAYS, NOT))
             self.assertEqual(bool(key.path), key.verdict == HERE, key.name)
