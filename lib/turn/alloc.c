@@ -4,7 +4,7 @@
 #include "events/tell.h"
 #include "invariant.h"
 #include "limits/meters.h"
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"

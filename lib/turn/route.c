@@ -3,7 +3,7 @@
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
 #include "limits/meters.h"
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "requests/permit.h"
 #include "shard.h"
 

@@ -15,7 +15,7 @@
 #include "peers.h"
 #include "redirect.h"
 #include "relayed/shared.h"
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "state/record.h"
 #include "tcp/tcp_table.h"
 #include "turn_line.h"

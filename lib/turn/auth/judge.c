@@ -7,7 +7,7 @@
 
 #include "auth/realms.h"
 #include "limits/quota.h"
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "shard.h"
 #include "turn_listing.h"
 

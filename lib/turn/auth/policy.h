@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hash.h"
-#include "mobile/ticket.h"
+#include "features/mobility/ticket.h"
 #include "tables/prefixes.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"

@@ -4,8 +4,8 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
-#include "mobile/mobile.h"
-#include "mobile/move.h"
+#include "features/mobility/mobile.h"
+#include "features/mobility/move.h"
 #include "requests/alternates.h"
 #include "requests/dual.h"
 #include "requests/elsewhere.h"

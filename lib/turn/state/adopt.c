@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "events/tell.h"
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"

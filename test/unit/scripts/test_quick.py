@@ -18,7 +18,7 @@ loader.exec_module(quick)
 TESTS = {
     "line": ({"unit", "turn"}, []),
     "line_long": ({"unit", "dp"}, []),
-    "ticket": ({"unit", "mobile", "turn"}, []),
+    "ticket": ({"unit", "mobility", "turn"}, []),
     "icmp": ({"unit", "ip", "dp"}, []),
     "checks": ({"script"}, []),
 }
@@ -30,7 +30,7 @@ class Selected(unittest.TestCase):
             return quick.selected(paths, TESTS)
 
     def test_a_source_selects_its_folder_and_its_namesakes(self):
-        self.assertEqual(self.found("lib/turn/mobile/move.c"), ["ticket"])
+        self.assertEqual(self.found("lib/turn/features/mobility/move.c"), ["ticket"])
         self.assertEqual(self.found("lib/turn/auth/nonce.c"), ["line", "ticket"])
         self.assertEqual(self.found("lib/turn/line.c"), ["line", "line_long", "ticket"])
         self.assertEqual(self.found("lib/dp/ip/icmp.c"), ["icmp"])
@@ -43,7 +43,7 @@ class Selected(unittest.TestCase):
         self.assertEqual(self.found("test/unit/turn/test_line.c"), ["line"])
 
     def test_support_of_a_folder_selects_the_folder(self):
-        self.assertEqual(self.found("test/unit/mobile/mobile_world.c"), ["ticket"])
+        self.assertEqual(self.found("test/unit/mobility/mobile_world.c"), ["ticket"])
 
     def test_a_script_selects_the_tests_of_scripts(self):
         self.assertEqual(self.found("scripts/check-docs"), ["checks"])

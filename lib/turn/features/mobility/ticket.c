@@ -2,7 +2,7 @@
 // Seals tickets: a synthetic IV, as in RFC 5297, is made by HMAC-SHA256 over box and ticket; the
 // ticket is encrypted with a key stream derived from the IV. So one text of 24 bytes is encrypted
 // and authenticated, with a tag of 96 bits, and needs no nonce.
-#include "mobile/ticket.h"
+#include "features/mobility/ticket.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // Tickets tell their contents to the server that made them, and nothing to anybody else.
 #include <string.h>
 
-#include "mobile/ticket.h"
+#include "features/mobility/ticket.h"
 #include "stun.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps the records of allocations that may move: handle, number of the last ticket, path.
-#include "mobile/mobile.h"
+#include "features/mobility/mobile.h"
 #include "events/tell.h"
 #include "invariant.h"
 #include "shard.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests with a MOBILITY-TICKET. All functions here run for signed requests only: no ticket is
 // read before that.
-#include "mobile/move.h"
+#include "features/mobility/move.h"
 #include "alloc.h"
 #include "auth/cred.h"
-#include "mobile/mobile.h"
-#include "mobile/ticket.h"
+#include "features/mobility/mobile.h"
+#include "features/mobility/ticket.h"
 #include "redirect.h"
 #include "shard.h"
 #include "state/writer.h"
