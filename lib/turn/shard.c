@@ -311,6 +311,7 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	pool_round(&s->redirects);
 	share_round(&s->permission_share);
 	share_round(&s->channel_share);
+	share_round(&s->lead_share);
 	share_round(&s->move_share);
 	if (s->shared.nb > 0) {
 		share_round(&s->shared.share);

@@ -268,6 +268,23 @@ static void test_word_too_late(void **state)
 	assert_int_equal(fixture_stats(&home).redirects, 0);
 }
 
+// More redirects come and go in the life of a worker than it has room for.
+static void test_room_comes_back(void **state)
+{
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	const uint8_t token[8] = {1}; // a token that worker 1 does not know
+
+	assert_int_equal(allocate(&ivan, NULL), 0); // gets a nonce
+	assert_int_equal(refresh(&ivan, 0), 0);
+	for (unsigned int i = 0; i < 4000; i++) {
+		assert_int_equal(allocate(&ivan, token), 508);
+		assert_int_equal(home.burst.plan.verdict, TURN_HANDOVER);
+		carry();
+		assert_int_equal(fixture_stats(&home).redirects, 0);
+		advance(1);
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -281,6 +298,7 @@ int main(void)
 		T(test_led_elsewhere),
 		T(test_home_again),
 		T(test_word_too_late),
+		T(test_room_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
