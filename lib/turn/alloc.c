@@ -4,7 +4,6 @@
 #include "events/tell.h"
 #include "invariant.h"
 #include "limits/meters.h"
-#include "features/mobility/mobile.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -169,8 +168,6 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 	else
 		line_make(s, n->slot);
 	cold_make(s, v, n);
-	if (n->may_move)
-		mobile_begin(s, n->slot, n->quota.source);
 	state_made(s, n, expires_ms);
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
@@ -384,6 +381,17 @@ void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 
 // -------------------------------------------------------------------------------------------------
 
+struct quota_ref alloc_quota(const struct turn_shard *s, uint32_t slot)
+{
+	struct quota_ref ref = {cold_at(s, slot)->quota_user,
+		quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
+
+#define X(left, count, end, is_away) count(s, slot, &ref);
+	TURN_ALLOCATIONS(X)
+#undef X
+	return ref;
+}
+
 unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -396,7 +404,7 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = alloc_client_view(s, slot);
-	const struct quota_ref quota = mobile_quota(s, slot);
+	const struct quota_ref quota = alloc_quota(s, slot);
 	const uint32_t sibling = alloc_sibling(s, slot);
 
 	ASSERT(bitset_has(&s->live, slot));
@@ -408,8 +416,9 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	tell_ended(s, slot, reason);
 	peers_end(s, slot);
 	wheel_cancel(&s->wheel, slot);
-	if (s->mobile != NULL)
-		mobile_end(s, slot);
+#define X(left, count, end, is_away) end(s, slot);
+	TURN_ALLOCATIONS(X)
+#undef X
 	if (sibling != TURN_NONE) {
 		leave_sibling(s, slot);
 		note_expiry(s, sibling);

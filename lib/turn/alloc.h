@@ -83,7 +83,6 @@ struct alloc_new {
 	bool has_token; // its answer carries a RESERVATION-TOKEN
 	bool is_tcp; // a TCP allocation (RFC 6062), with the relay port of tcp_place
 	uint32_t tcp_place;
-	bool may_move; // its client has asked for a mobility ticket
 };
 
 // Makes the allocation of v's client. False if the client table is full; nothing has then changed,
@@ -124,6 +123,8 @@ void alloc_unlist(struct turn_shard *s, uint32_t slot);
 // been removed from the table of clients: so there is room for it.
 void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v);
 
+// The reference under which an allocation is counted in the quota.
+struct quota_ref alloc_quota(const struct turn_shard *s, uint32_t slot);
 // Makes the timer of a slot fire at at_ms or earlier.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 // An allocation keeps 32 bits of a keyed hash of a transaction ID and of an ident. Both are only

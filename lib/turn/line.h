@@ -12,7 +12,7 @@ enum alloc_state {
 	ALLOC_LIVE,
 	ALLOC_RESERVED,
 	ALLOC_REDIRECT,
-	ALLOC_PATH, // the 5-tuple to which an allocation is about to move (features/mobility/mobile.h)
+	ALLOC_PATH, // the 5-tuple to which an allocation is about to move (features/mobility)
 	ALLOC_TCP
 };
 _Static_assert(ALLOC_LIVE == TURN_MARK_STATE_LIVE, "the data path knows this state");

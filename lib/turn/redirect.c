@@ -5,15 +5,8 @@
 #include "invariant.h"
 #include "shard.h"
 
-// The share in which a redirect counts: relay_port of its line.
-enum redirect_kind { REDIRECT_LEADS, REDIRECT_MOVES };
-
-static struct share *share_of(struct turn_shard *s, enum redirect_kind kind)
-{
-	return kind == REDIRECT_MOVES ? &s->move_share : &s->lead_share;
-}
-
-// Allocates an index that counts in a share. TURN_NONE if there is no index left.
+// Allocates an index that counts in a share; the line of a redirect has its kind in relay_port.
+// TURN_NONE if there is no index left.
 static uint32_t take_index(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const uint32_t r = pool_take(&s->redirects);
@@ -22,36 +15,25 @@ static uint32_t take_index(struct turn_shard *s, enum redirect_kind kind, uint64
 		return TURN_NONE;
 	ASSERT(line_state(alloc_at(s, s->nb_slots + r)) == ALLOC_FREE);
 	ASSERT(!wheel_armed(&s->wheel, s->nb_slots + r));
-	share_take(share_of(s, kind), user, 0);
+	share_take(&s->redirect_share[kind], user, 0);
 	return s->nb_slots + r;
 }
 
-static void give_index(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
+void redirect_give(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
 {
 	ASSERT(index >= s->nb_slots && index < s->nb_slots + s->nb_redirects);
 	ASSERT(line_state(alloc_at(s, index)) == ALLOC_FREE && !wheel_armed(&s->wheel, index));
-	share_give(share_of(s, kind), user, 1);
+	share_give(&s->redirect_share[kind], user, 1);
 	pool_give(&s->redirects, index - s->nb_slots);
 }
 
-// Allocates an index within the user's share. Counts a refusal.
-static uint32_t take_fair(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
+uint32_t redirect_take(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
-	const bool fits = share_fits(share_of(s, kind), user, 0, 1);
+	const bool fits = share_fits(&s->redirect_share[kind], user, 0, 1);
 	const uint32_t index = fits ? take_index(s, kind, user) : TURN_NONE;
 
 	s->stats.pool_refused += index == TURN_NONE;
 	return index;
-}
-
-uint32_t redirect_take(struct turn_shard *s, uint64_t user)
-{
-	return take_fair(s, REDIRECT_MOVES, user);
-}
-
-void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
-{
-	give_index(s, REDIRECT_MOVES, index, user);
 }
 
 // Makes a redirect on an index that was allocated. False if index is TURN_NONE, or if the table of
@@ -64,7 +46,7 @@ static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32
 	if (index == TURN_NONE)
 		return false;
 	if (!alloc_client_insert(s, v, index)) {
-		give_index(s, kind, index, note->user);
+		redirect_give(s, kind, index, note->user);
 		return false;
 	}
 	ASSERT(note->alloc_worker != s->worker); // it leads to another worker
@@ -94,18 +76,12 @@ bool redirect_keep(struct turn_shard *s, const struct turn_view *v, uint8_t work
 	return begin_redirect(s, REDIRECT_LEADS, take_index(s, REDIRECT_LEADS, user), v, &note);
 }
 
-bool redirect_lead(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
+bool redirect_lead(struct turn_shard *s, enum redirect_kind kind, const struct turn_view *v,
+	uint8_t worker, uint64_t user)
 {
 	const struct turn_redirect_note note = pending_note(s, worker, user);
 
-	return begin_redirect(s, REDIRECT_LEADS, take_fair(s, REDIRECT_LEADS, user), v, &note);
-}
-
-bool redirect_move(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
-{
-	const struct turn_redirect_note note = pending_note(s, worker, user);
-
-	return begin_redirect(s, REDIRECT_MOVES, take_fair(s, REDIRECT_MOVES, user), v, &note);
+	return begin_redirect(s, kind, redirect_take(s, kind, user), v, &note);
 }
 
 void redirect_end(struct turn_shard *s, uint32_t index)
@@ -113,11 +89,11 @@ void redirect_end(struct turn_shard *s, uint32_t index)
 	struct turn_line *l = alloc_at(s, index);
 
 	ASSERT(index >= s->nb_slots && line_state(l) == ALLOC_REDIRECT);
-	ASSERT(l->relay_port == REDIRECT_LEADS || l->relay_port == REDIRECT_MOVES);
+	ASSERT(l->relay_port < REDIRECT_KINDS);
 	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
 	line_set_state(l, ALLOC_FREE);
-	give_index(s, (enum redirect_kind)l->relay_port, index, *redirect_user(l));
+	redirect_give(s, (enum redirect_kind)l->relay_port, index, *redirect_user(l));
 }
 
 void redirect_due(struct turn_shard *s, uint32_t index)

@@ -3,7 +3,6 @@
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
 #include "limits/meters.h"
-#include "features/mobility/mobile.h"
 #include "requests/permit.h"
 #include "shard.h"
 
@@ -330,15 +329,29 @@ static void route_own(
 	route_drop(plan, TURN_DROP_NOT_TURN);
 }
 
-// A datagram from the pending 5-tuple of an allocation. If it carries data, the client has moved
-// there (RFC 8016 3.2.2).
-static void route_path(
+static inline void tuple_used(struct turn_shard *s, const struct turn_view *v)
+{
+#define X(may_move, leave, used) used(s, v->slot, v);
+	TURN_TUPLES(X)
+#undef X
+}
+
+// Routes a datagram at a line of a feature, which leads to an allocation. False if its line is not
+// of such a state.
+static bool route_line(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
-	v->slot = ipv4_half(s, mobile_path_slot(s, v->slot));
-	route_own(s, v, plan, side);
-	if (plan->verdict == TURN_RELAY || plan->verdict == TURN_SEND)
-		mobile_used(s, v->slot, v);
+#define X(state, find, due)                                                    \
+	if (line_state(alloc_at(s, v->slot)) == state) {                       \
+		v->slot = ipv4_half(s, find(s, v->slot));                      \
+		route_own(s, v, plan, side);                                   \
+		if (plan->verdict == TURN_RELAY || plan->verdict == TURN_SEND) \
+			tuple_used(s, v);                                      \
+		return true;                                                   \
+	}
+	TURN_LINES(X)
+#undef X
+	return false;
 }
 
 static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
@@ -350,8 +363,8 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 
 		if (alloc_is_tcp(s, v->slot))
 			return route_tcp(s, v, plan, side);
-		if (line_state(l) == ALLOC_PATH)
-			return route_path(s, v, plan, side);
+		if (route_line(s, v, plan, side))
+			return;
 		if (v->via == TURN_NO_WORKER && *redirect_until(l) > s->now_ms) {
 			*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = l->channel};
 			return;

@@ -40,16 +40,19 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	uint8_t *channel_form;
-	struct mobile *mobile;
+#define X(type, field, enabled) type *field;
+	TURN_ARRAYS(X)
+#undef X
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *strangers, *refusals;
 	uint64_t *good;
-	void *permission_users, *channel_users, *port_users[2], *lead_users, *move_users, *tcp;
+	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS],
+		*tcp;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct turn_listener *listener;
 	struct turn_pools pools;
-	struct share permission_share, channel_share, lead_share, move_share;
+	struct share permission_share, channel_share, redirect_share[REDIRECT_KINDS];
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	struct shared_sizes of_shared;
 	size_t size;
@@ -71,7 +74,6 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 		.sure_channels = c->sure_channels != 0 ? c->sure_channels : 1,
 		.permissions = part_of(c->permissions, n, slots),
 		.channels = part_of(c->channels, n, slots),
-		.moves = p->config->mobility ? part_of(c->moves, n, slots) : 0,
 		.endpoints = p->config->shared ? part_of(c->endpoints, n, 2 * slots) : 0,
 		.per_user = policy_percent(p->config, c->per_user, 25),
 	};
@@ -117,6 +119,28 @@ static void layout_relay(struct layout *l, const struct turn_shard_params *p, st
 	l->shared = arena_take(a, shared_size(&l->of_shared));
 }
 
+// Room for redirects: of allocations made on other workers, and of the kinds that features make.
+static void size_redirects(struct layout *l, const struct turn_shard_params *p)
+{
+	l->nb_redirects = leads_of(p, l->nb_slots);
+	l->redirect_share[REDIRECT_LEADS] = share_part(0, l->nb_redirects, l->pools.per_user);
+#define X(kind, enabled, number)                                                                   \
+	if (p->config->enabled) {                                                                  \
+		l->redirect_share[kind] =                                                          \
+			share_part(0, part_of(p->config->number, p->config->workers, l->nb_slots), \
+				l->pools.per_user);                                                \
+		l->nb_redirects += share_records(&l->redirect_share[kind], 0);                     \
+	}
+	TURN_REDIRECTS(X)
+#undef X
+}
+
+// Number of users whose redirects of a kind are counted.
+static uint32_t users_of(const struct layout *l, unsigned int kind)
+{
+	return kind == REDIRECT_LEADS ? l->nb_redirects : l->nb_slots;
+}
+
 static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 {
 	struct arena a = {.base = mem};
@@ -128,12 +152,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.channel_share = share_part(l.pools.sure_channels, l.pools.channels, l.pools.per_user);
 	l.nb_permissions = share_records(&l.permission_share, l.nb_slots);
 	l.nb_channels = share_records(&l.channel_share, l.nb_slots);
-	l.nb_redirects = leads_of(p, l.nb_slots);
-	l.lead_share = share_part(0, l.nb_redirects, l.pools.per_user);
-	if (p->config->mobility) {
-		l.move_share = share_part(0, l.pools.moves, l.pools.per_user);
-		l.nb_redirects += share_records(&l.move_share, 0);
-	}
+	size_redirects(&l, p);
 	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
 
 	l.s = arena_take(&a, sizeof(*l.s));
@@ -144,10 +163,11 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	l.channel_form = arena_take(&a, l.nb_channels);
-	if (p->config->mobility) {
-		l.mobile = arena_take(&a, sizeof(*l.mobile) * l.nb_slots);
-		l.move_users = arena_take(&a, share_size(l.nb_slots));
-	}
+#define X(type, field, enabled) \
+	if (p->config->enabled) \
+		l.field = arena_take(&a, sizeof(*l.field) * l.nb_slots);
+	TURN_ARRAYS(X)
+#undef X
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
@@ -157,7 +177,9 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
 	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
 		l.port_users[is_v4] = arena_take(&a, port_users_size(p, is_v4, l.nb_slots));
-	l.lead_users = arena_take(&a, share_size(l.nb_redirects));
+	for (unsigned int i = 0; i < REDIRECT_KINDS; i++)
+		if (l.redirect_share[i].most > 0)
+			l.redirect_users[i] = arena_take(&a, share_size(users_of(&l, i)));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
@@ -199,16 +221,17 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	pool_init(&s->redirects, l->redirect_links, sizeof(*l->redirect_links), l->nb_redirects);
 	s->permission_share = l->permission_share;
 	s->channel_share = l->channel_share;
-	s->lead_share = l->lead_share;
-	share_init(&s->lead_share, l->lead_users, l->nb_redirects);
+	for (unsigned int i = 0; i < REDIRECT_KINDS; i++) {
+		s->redirect_share[i] = l->redirect_share[i];
+		share_init(&s->redirect_share[i], l->redirect_users[i], users_of(l, i));
+	}
 	for (unsigned int i = 0; i < 2; i++) {
 		s->port_share[i] = (struct share){.size = UINT32_MAX / 2, .most = UINT32_MAX / 2};
 		share_init(&s->port_share[i], l->port_users[i], l->nb_slots);
 	}
-	s->move_share = l->move_share;
-	s->mobile = l->mobile;
-	if (l->mobile != NULL)
-		share_init(&s->move_share, l->move_users, l->nb_slots);
+#define X(type, field, enabled) s->field = l->field;
+	TURN_ARRAYS(X)
+#undef X
 	share_init(&s->permission_share, l->permission_users, l->nb_slots);
 	share_init(&s->channel_share, l->channel_users, l->nb_slots);
 }
@@ -311,8 +334,8 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	pool_round(&s->redirects);
 	share_round(&s->permission_share);
 	share_round(&s->channel_share);
-	share_round(&s->lead_share);
-	share_round(&s->move_share);
+	for (unsigned int i = 0; i < REDIRECT_KINDS; i++)
+		share_round(&s->redirect_share[i]);
 	if (s->shared.nb > 0) {
 		share_round(&s->shared.share);
 		pool_round(&s->shared.slots);
@@ -337,25 +360,32 @@ void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternate
 	s->alternates = a;
 }
 
+static uint32_t earlier_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 // Called when an allocation's timer fires: the allocation, or one of its permissions or channels,
 // has expired. Returns the number of objects checked.
 static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	const unsigned int objects = 1u + c->nb_permissions + c->nb_channels;
-	const uint32_t left_ms = alloc_left(s, slot), grace_ms = mobile_grace(s, slot);
-	uint32_t next_ms;
+	const uint32_t left_ms = alloc_left(s, slot);
+	uint32_t grace_ms = UINT32_MAX, next_ms;
 
+#define X(left, count, end, is_away) grace_ms = earlier_of(grace_ms, left(s, slot));
+	TURN_ALLOCATIONS(X)
+#undef X
 	if (left_ms == 0 || grace_ms == 0) {
 		alloc_end(s, slot, left_ms == 0 ? TURN_END_EXPIRED : TURN_END_CONNECTION);
 		return objects;
 	}
 	ASSERT(bitset_has(&s->live, slot));
 	next_ms = peers_purge(s, slot);
-	if (grace_ms < next_ms)
-		next_ms = grace_ms;
+	next_ms = earlier_of(next_ms, earlier_of(grace_ms, left_ms));
 	line_copy_channel(s, slot);
-	wheel_set(&s->wheel, slot, s->now_ms + (next_ms < left_ms ? next_ms : left_ms));
+	wheel_set(&s->wheel, slot, s->now_ms + next_ms);
 	return objects;
 }
 
@@ -371,10 +401,13 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 	case ALLOC_REDIRECT:
 		redirect_due(s, index);
 		break;
-	case ALLOC_PATH:
-		mobile_path_due(s, index);
+#define X(state, find, due)    \
+	case state:            \
+		due(s, index); \
 		break;
-	case ALLOC_FREE:
+		TURN_LINES(X)
+#undef X
+	default:
 		break;
 	}
 	return 1;
@@ -436,32 +469,31 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 	return slot;
 }
 
-// Slot of the pending move (path) for this client's 5-tuple, or TURN_NONE.
-static uint32_t path_of(const struct turn_shard *s, const struct turn_view *v)
-{
-	struct turn_view hashed = *v;
-	uint32_t i;
-
-	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
-	i = alloc_lookup(s, &hashed);
-	return i != TURN_NONE && line_state(alloc_at(s, i)) == ALLOC_PATH ? i : TURN_NONE;
-}
-
 uint32_t turn_shard_path(const struct turn_shard *s, const struct turn_view *v)
 {
-	const uint32_t path = path_of(s, v);
-
-	return path != TURN_NONE ? alloc_left(s, *line_path_slot(alloc_at(s, path))) : 0;
+#define X(lost, ended, left) \
+	if (left(s, v) > 0)  \
+		return left(s, v);
+	TURN_CONNECTIONS(X)
+#undef X
+	return 0;
 }
 
 void turn_shard_lost(struct turn_shard *s, const struct turn_view *v, uint32_t slot)
 {
-	const uint32_t path = s->mobile != NULL && slot == TURN_NONE ? path_of(s, v) : TURN_NONE;
+	bool outlives = false;
 
-	if (slot != TURN_NONE && !mobile_lost(s, slot))
+	if (slot == TURN_NONE) {
+#define X(lost, ended, left) ended(s, v);
+		TURN_CONNECTIONS(X)
+#undef X
+		return;
+	}
+#define X(lost, ended, left) outlives = outlives || lost(s, slot);
+	TURN_CONNECTIONS(X)
+#undef X
+	if (!outlives)
 		alloc_end_client(s, slot, TURN_END_CONNECTION);
-	if (path != TURN_NONE && *line_path_stream(alloc_at(s, path)) == v->stream)
-		mobile_path_due(s, path);
 }
 
 uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot)

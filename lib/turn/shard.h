@@ -15,9 +15,9 @@
 #include "peers.h"
 #include "redirect.h"
 #include "relayed/shared.h"
-#include "features/mobility/mobile.h"
 #include "state/record.h"
 #include "tcp/tcp_table.h"
+#include "turn_features.h"
 #include "turn_line.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
@@ -48,7 +48,9 @@ struct turn_shard {
 	// By channel: the form in which the client wrote the peer (external_form). Allocated even
 	// if no address has several forms, because a reload may add one.
 	uint8_t *channel_form;
-	struct mobile *mobile; // nb_slots; NULL = no allocation may move (relay.mobility)
+#define X(type, field, enabled) type *field;
+	TURN_ARRAYS(X)
+#undef X
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
 	// Trees: of permissions by address, of channels by number, of channels by port.
@@ -77,8 +79,7 @@ struct turn_shard {
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
 	struct share port_share[2]; // relay ports, [is_v4]; [0] in shared mode: slots
-	struct share lead_share; // redirects to allocations made on another worker
-	struct share move_share; // redirects and paths of clients that move
+	struct share redirect_share[REDIRECT_KINDS];
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of the chains of reserved slots, by the hash of a token
 	uint32_t nb_reserved; // number of chains

@@ -72,23 +72,21 @@ static void check_copy(const struct turn_shard *s, uint32_t slot)
 		peers_channel_by_number(s, slot, number) == peers_channel_by_peer(s, slot, &peer));
 }
 
-// Checks an allocation's place in the table of clients, its sibling and its path.
+// Checks an allocation's place in the table of clients, and its sibling.
 static void check_client(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_view v = alloc_client_view(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct mobile *m = mobile_of(s, slot);
 	const uint32_t sibling = alloc_sibling(s, slot), first = c->is_second ? sibling : slot;
+	bool away = false;
 
 	ASSERT(sibling == TURN_NONE || alloc_sibling(s, sibling) == slot);
 	ASSERT(sibling == TURN_NONE || bitset_has(&s->live, sibling));
 	ASSERT(!c->is_second || c->is_dual);
-	// an allocation that waits for its client to come back has left the table
-	ASSERT((m != NULL && m->lost_ms != 0) || alloc_lookup(s, &v) == first);
-	if (m != NULL && m->path != TURN_NONE) {
-		ASSERT(line_state(alloc_at(s, m->path)) == ALLOC_PATH);
-		ASSERT(mobile_of(s, *line_path_slot(alloc_at(s, m->path))) == m);
-	}
+#define X(left, count, end, is_away) away = away || is_away(s, slot);
+	TURN_ALLOCATIONS(X)
+#undef X
+	ASSERT(away || alloc_lookup(s, &v) == first);
 }
 
 static void check_alloc(struct turn_shard *s, uint32_t slot, struct held *held)
@@ -113,7 +111,7 @@ static void check_alloc(struct turn_shard *s, uint32_t slot, struct held *held)
 
 static void check_redirects(const struct turn_shard *s)
 {
-	uint32_t used = 0;
+	uint32_t used = 0, held = 0;
 
 	for (uint32_t i = s->nb_slots; i < s->nb_slots + s->nb_redirects; i++) {
 		const enum alloc_state state = line_state(alloc_at(s, i));
@@ -123,7 +121,9 @@ static void check_redirects(const struct turn_shard *s)
 		used += state != ALLOC_FREE;
 	}
 	ASSERT(used == pool_used(&s->redirects));
-	ASSERT(s->lead_share.held + s->move_share.held == used);
+	for (unsigned int i = 0; i < REDIRECT_KINDS; i++)
+		held += s->redirect_share[i].held;
+	ASSERT(held == used);
 }
 
 static void check_ports(const struct turn_shard *s, uint32_t taken)

@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "exception/exception.h"
+#include "feature_names.h"
 
 #include <netinet/in.h>
 
@@ -110,6 +111,21 @@ static inline bool chance(unsigned int percent)
 {
 	return below(100) < percent;
 }
+
+// True if clients may move.
+#ifdef FEATURE_MOBILITY
+#define FUZZ_MOBILITY true
+static inline bool fuzz_may_move(void)
+{
+	return fuzz.world.conf.turn.mobility.enabled;
+}
+#else
+#define FUZZ_MOBILITY false
+static inline bool fuzz_may_move(void)
+{
+	return false;
+}
+#endif
 
 static inline struct exception *fuzz_exception(void)
 {

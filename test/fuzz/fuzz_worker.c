@@ -249,9 +249,9 @@ static void table(void)
 	row("orders", "to admit", s->orders[STREAM_ORDER_ADMIT], true);
 	row("orders", "to take another token", s->orders[STREAM_ORDER_REKEY], false);
 	row("tcp", "bytes relayed", s->relayed, true);
-	row("turn", "tickets given", s->tickets, true);
-	row("turn", "tickets shown", s->shown, true);
-	row("turn", "clients moved", s->stats.turn.moves, true);
+	row("turn", "tickets given", s->tickets, FUZZ_MOBILITY);
+	row("turn", "tickets shown", s->shown, FUZZ_MOBILITY);
+	row("turn", "clients moved", s->stats.turn.moves, FUZZ_MOBILITY);
 	row("turn", "moves lapsed", s->stats.turn.moves_lapsed, false);
 	row("turn", "connections outlived", s->stats.turn.outlived, false);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);

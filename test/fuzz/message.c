@@ -101,7 +101,7 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 		stun_put(w, STUN_RESERVATION_TOKEN, fuzz.token[below(FUZZ_TOKENS)], 8);
 	if (chance(10))
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
-	if (chance(fuzz.world.conf.turn.mobility ? 40 : 2))
+	if (chance(fuzz_may_move() ? 40 : 2))
 		stun_put(w, STUN_MOBILITY_TICKET, NULL, 0);
 	if (chance(30))
 		stun_put_u32(w, STUN_LIFETIME, chance(80) ? 600 : fuzz_edge());
@@ -131,7 +131,7 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 					: chance(60) ? 0
 						     : fuzz_edge());
 		c->shown = FUZZ_TOKENS;
-		if (chance(fuzz.world.conf.turn.mobility ? 40 : 2)) {
+		if (chance(fuzz_may_move() ? 40 : 2)) {
 			c->shown = below(FUZZ_TOKENS);
 			stun_put(w, STUN_MOBILITY_TICKET, fuzz.ticket[c->shown].text, 32);
 		}

@@ -116,6 +116,20 @@ static void pick_discovery(struct dp_world *w)
 }
 #endif
 
+#ifdef FEATURE_MOBILITY
+static void pick_mobility(struct dp_world *w)
+{
+	w->conf.turn.mobility.enabled = chance(60);
+	w->conf.turn.mobility.grace_s = PICK(0, 5, 60);
+	if (chance(30))
+		w->conf.turn.mobility.moves = PICK(2, 10);
+}
+#else
+static void pick_mobility(struct dp_world *w)
+{
+}
+#endif
+
 // The second port leads somewhere, and its address may replace the first relay addresses.
 static void pick_routes(struct dp_world *w)
 {
@@ -201,8 +215,6 @@ static void pick_pools(struct dp_world *w)
 	if (chance(30))
 		w->conf.turn.pools =
 			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
-	if (chance(30))
-		w->conf.turn.pools.moves = PICK(2, 10);
 	if (chance(20) && !w->conf.turn.shared)
 		l->allocations = 10;
 	if (chance(20))
@@ -287,8 +299,7 @@ static void change(struct dp_world *w)
 	w->conf.turn.nonce_lifetime_s = PICK(30, 600);
 	w->conf.turn.quarantine_s = PICK(0, 0, 2);
 	w->conf.turn.hairpin = chance(90);
-	w->conf.turn.mobility = chance(60);
-	w->conf.turn.grace_s = PICK(0, 5, 60);
+	pick_mobility(w);
 	if (chance(30))
 		pick_externals(w);
 	if (chance(40))

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "feature_names.h"
 #include "relayed/relay_map.h"
 #include "restart_world.h"
 
@@ -276,12 +277,13 @@ static bool takes_channel(int user)
 
 // --- clients that move ---------------------------------------------------------------------------
 
+#ifdef FEATURE_MOBILITY
 static void moves_config(void)
 {
 	redirects_config();
-	config.mobility = true;
-	config.grace_s = 60;
-	config.pools.moves = WORKERS * 400;
+	config.mobility.enabled = true;
+	config.mobility.grace_s = 60;
+	config.mobility.moves = WORKERS * 400;
 }
 
 static bool takes_move(int user)
@@ -299,6 +301,7 @@ static bool takes_move(int user)
 	stun_put(&f->w, STUN_MOBILITY_TICKET, ticket, sizeof(ticket));
 	return restart_ask(&r, &roamed, NULL) == 0;
 }
+#endif
 
 // --- the table -----------------------------------------------------------------------------------
 
@@ -316,7 +319,9 @@ static const struct row {
 	{"permissions", records_config, takes_permission},
 	{"channels", records_config, takes_channel},
 	{"peers on shared ports", shared_config, takes_channel},
+#ifdef FEATURE_MOBILITY
 	{"moves", moves_config, takes_move},
+#endif
 };
 
 static void test_fairness(void **state)

@@ -4,6 +4,7 @@
 // judges outcomes and never sees a byte of a message.
 #pragma once
 
+#include "feature_names.h"
 #include "turn_fixture.h"
 
 #define MODEL_CLIENTS 24
@@ -18,6 +19,31 @@
 #define MODEL_DATAGRAM 512 // longest datagram, bytes
 #define MODEL_POOL_AMPLE 8192 // more records than all allocations of a world can use
 #define MODEL_PORTS 24 // most relay ports of one address
+
+// True if clients may move, and if there may be no room for another one that does.
+#ifdef FEATURE_MOBILITY
+#define MODEL_MOBILITY true
+static inline bool model_may_move(const struct turn_config *c)
+{
+	return c->mobility.enabled;
+}
+
+static inline bool model_may_lack_moves(const struct turn_config *c)
+{
+	return c->mobility.moves != MODEL_POOL_AMPLE;
+}
+#else
+#define MODEL_MOBILITY false
+static inline bool model_may_move(const struct turn_config *c)
+{
+	return false;
+}
+
+static inline bool model_may_lack_moves(const struct turn_config *c)
+{
+	return false;
+}
+#endif
 
 enum op_kind {
 	OP_BINDING,

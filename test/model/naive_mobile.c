@@ -89,9 +89,9 @@ static bool keep(struct naive *n, const char *text, uint32_t group)
 
 bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *allowed)
 {
-	if (op->ticket == TICKET_NONE || (op->ticket == TICKET_EMPTY && n->config->mobility))
+	if (op->ticket == TICKET_NONE || (op->ticket == TICKET_EMPTY && model_may_move(n->config)))
 		return true;
-	naive_may(allowed, n->config->mobility ? 400 : 405);
+	naive_may(allowed, model_may_move(n->config) ? 400 : 405);
 	return false;
 }
 
@@ -103,7 +103,7 @@ const char *naive_judge_ticket(struct naive *n, const struct op *op, const struc
 		return strcmp(o->ticket, h->mobile.ticket) == 0 || op->ticket == TICKET_NONE
 			? NULL
 			: "retransmission got another ticket";
-	if ((o->ticket[0] != '\0') != (op->ticket == TICKET_EMPTY && n->config->mobility))
+	if ((o->ticket[0] != '\0') != (op->ticket == TICKET_EMPTY && model_may_move(n->config)))
 		return "a ticket that was not requested, or no ticket on request";
 	if (o->ticket[0] == '\0')
 		return NULL;
@@ -147,7 +147,7 @@ void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *al
 	struct naive_hold *h[2];
 	const unsigned int nb = members(n, group, h);
 
-	if (!n->config->mobility)
+	if (!model_may_move(n->config))
 		return naive_may(allowed, 405);
 	if (op->ticket == TICKET_EMPTY)
 		return naive_may(allowed, 400);
@@ -163,7 +163,7 @@ void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *al
 		(!is_family(h[0], op->family) && (nb == 1 || !is_family(h[1], op->family))))
 		return naive_may(allowed, 443);
 	naive_may(allowed, 0);
-	if (occupant == NULL && n->config->pools.moves != MODEL_POOL_AMPLE)
+	if (occupant == NULL && model_may_lack_moves(n->config))
 		naive_may(allowed, 508);
 }
 

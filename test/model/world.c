@@ -134,9 +134,11 @@ static void config_init(struct model_world *w)
 		c->pools.per_user = 100;
 	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
 	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
-	c->mobility = percent(w, 70);
-	c->grace_s = 60;
-	c->pools.moves = ONE_OF(w, MODEL_POOL_AMPLE, 2);
+#ifdef FEATURE_MOBILITY
+	c->mobility.enabled = percent(w, 70);
+	c->mobility.grace_s = 60;
+	c->mobility.moves = ONE_OF(w, MODEL_POOL_AMPLE, 2);
+#endif
 	c->rest_expiry =
 		(uint8_t)ONE_OF(w, TURN_REST_IGNORED, TURN_REST_REFRESH_REFUSED, TURN_REST_ENDS);
 	c->limits.permission_s = ONE_OF(w, 300, 300, 120);
@@ -286,7 +288,7 @@ static void pick_allocate(struct model_world *w, struct op *op)
 	if (op->additional != 0 && op->even == 1 && percent(w, 80))
 		op->even = 0;
 	pick_lifetime(w, op);
-	if (percent(w, w->config.mobility ? 60 : 5))
+	if (MODEL_MOBILITY && percent(w, model_may_move(&w->config) ? 60 : 5))
 		op->ticket = percent(w, 98) ? TICKET_EMPTY : TICKET_WRONG;
 	if (percent(w, 2))
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
@@ -453,7 +455,7 @@ struct op model_op(struct model_world *w)
 	if (op.kind == OP_REFRESH) {
 		op.family = percent(w, 70) ? 0 : pick_family(w);
 		pick_lifetime(w, &op);
-		if (percent(w, w->config.mobility ? 50 : 5))
+		if (MODEL_MOBILITY && percent(w, model_may_move(&w->config) ? 50 : 5))
 			pick_ticket(w, &op);
 	}
 	if (op.kind >= OP_ALLOCATE && op.kind <= OP_BIND) {

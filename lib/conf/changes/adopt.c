@@ -38,7 +38,6 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->rfc5766_channels = src->rfc5766_channels;
 	dst->icmp_tell = src->icmp_tell;
 	dst->default_family = src->default_family;
-	dst->grace_s = src->grace_s;
 	dst->interim_s = src->interim_s;
 	dst->limits = src->limits;
 #define X(field) dst->field = src->field;

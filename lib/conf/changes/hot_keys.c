@@ -66,7 +66,6 @@ static const char *const hot[] = {
 	"realms",
 	"records",
 	"relay.default-family",
-	"relay.mobility.grace",
 	"relay.peer-share",
 	"relay.peers-per-allocation",
 	"streams.handshake",

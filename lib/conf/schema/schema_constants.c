@@ -3,6 +3,7 @@
 // with -Dtests=true accept other values in test-constants, which tests use for small pools, short
 // times and low rates. Other builds refuse that section, and the manual leaves it out.
 #include "conf_build.h"
+#include "conf_features.h"
 #include "schema/schema_rows.h"
 #include "turn.h"
 
@@ -85,9 +86,6 @@ static const struct conf_key rows[] = {
 // Percent of shared addresses on which a user may have one peer. If unset: 50, or 100 for the only
 // user.
 {TESTS "relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100)},
-// Seconds that an allocation with a ticket outlives its client's connection: a change of network
-// takes ten.
-{TESTS "relay.mobility.grace", CONF_TIME, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60"},
 // Seconds that a freed relay port rests: late packets of a former peer reach no other client.
 {TESTS "relay.quarantine", CONF_TIME, ONE(conf, turn.quarantine_s), RANGE(0, 86400),
 	.def = "120"},
@@ -105,8 +103,9 @@ static const struct conf_key rows[] = {
 {TESTS "limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456)},
 // Peers on shared relay ports. If unset: two for each allocation.
 {TESTS "limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456)},
-// Clients that moved between workers. If unset: one for each allocation.
-{TESTS "limits.pool.moves", CONF_NUMBER, ONE(conf, turn.pools.moves), RANGE(1, 268435456)},
+#define X(...) __VA_ARGS__,
+CONF_CONSTANT_ROWS(X)
+#undef X
 // Percent of each pool for one user. If unset: 25, or 100 for the only user.
 {TESTS "limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100)},
 // RFC 8656 section 7.2. Less if limits.lifetime.max is less.

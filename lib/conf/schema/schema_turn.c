@@ -177,11 +177,9 @@ static const struct conf_key rows[] = {
 	.help = "With shared ports: addresses and ports of peers that an allocation can register, "
 	"by a channel or by sending to them. A registration lasts as long as the permission for "
 	"the address, or the channel."},
-{"relay.mobility", CONF_SECTION, .help = "Clients that change their address, port or connection "
-	"keep their allocation (RFC 8016)."},
-{"relay.mobility.enabled", CONF_BOOL, ONE(conf, turn.mobility), .def = "false",
-	.help = "Gives a ticket to clients that send MOBILITY-TICKET. If false, they get 405. "
-	"Takes 56 bytes of memory for each relay port, and 95 for each possible allocation."},
+#define X(...) __VA_ARGS__,
+CONF_RELAY_ROWS(X)
+#undef X
 
 {"auth", CONF_SECTION, REQUIRED,
 	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, secret or other "

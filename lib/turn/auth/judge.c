@@ -7,7 +7,6 @@
 
 #include "auth/realms.h"
 #include "limits/quota.h"
-#include "features/mobility/mobile.h"
 #include "shard.h"
 #include "turn_listing.h"
 
@@ -318,7 +317,7 @@ static enum turn_end judge_slot(
 	const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct quota_ref ref = mobile_quota(s, slot);
+	const struct quota_ref ref = alloc_quota(s, slot);
 
 	if (j->by_quotas)
 		return quota_over(s->quota, &alloc_policy(s, slot)->limits, &ref) != TURN_GRANTED

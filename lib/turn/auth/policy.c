@@ -381,8 +381,8 @@ int policy_make_users(
 	return err;
 }
 
-// The keys of nonces and tickets depend only on the fleet's secret, so that all servers of the
-// fleet share them.
+// The keys of nonces, and those of features, depend only on the fleet's secret, so that all servers
+// of the fleet share them.
 static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	struct stun_crypto *crypto, const uint8_t boot_key[32])
 {
@@ -396,12 +396,16 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	p->nonces_shared = fleet;
 	if (!stun_hmac_sha256(crypto, secret, secret_len, nonce_label, sizeof(nonce_label) - 1,
 		    p->nonce_key) ||
-		!ticket_keys_make(crypto, secret, secret_len, boot_key, &p->ticket) ||
 		!stun_hmac_sha256(
 			crypto, boot_key, 32, table_label, sizeof(table_label) - 1, table_key))
 		return EIO;
 	memcpy(&p->key, table_key, sizeof(table_key));
 	explicit_bzero(table_key, sizeof(table_key));
+#define X(type, field, make)                                        \
+	if (!make(crypto, secret, secret_len, boot_key, &p->field)) \
+		return EIO;
+	TURN_POLICY_KEYS(X)
+#undef X
 	return 0;
 }
 
@@ -529,13 +533,6 @@ static int make_rules(struct turn_policy *p, const struct turn_config *c)
 	return p->rules == NULL ? ENOMEM : 0;
 }
 
-uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several)
-{
-	if (given != 0)
-		return given;
-	return turn_config_one_user(c) ? 100 : several;
-}
-
 static int copy_routes(struct turn_policy *p, const struct turn_config *c)
 {
 	if (c->routes == NULL)
@@ -617,7 +614,9 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 	p->default_family = c->default_family;
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
-	p->grace_s = c->grace_s;
+#define X(type, field, value) p->field = c->value;
+	TURN_POLICY_VALUES(X)
+#undef X
 	p->needs_names = needs_names(c);
 	p->realm = strdup(c->realm != NULL ? c->realm : "");
 	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);

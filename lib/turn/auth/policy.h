@@ -3,7 +3,6 @@
 #pragma once
 
 #include "hash.h"
-#include "features/mobility/ticket.h"
 #include "tables/prefixes.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
@@ -46,14 +45,19 @@ struct turn_policy {
 	bool needs_names;
 	uint8_t nonce_key[32];
 	bool nonces_shared; // by the servers of a fleet
-	struct ticket_keys ticket;
+#define X(type, field, make) type field;
+	TURN_POLICY_KEYS(X)
+#undef X
+#define X(type, field, value) type field;
+	TURN_POLICY_VALUES(X)
+#undef X
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	struct turn_limits limits;
 	bool hairpin, rfc5766_channels;
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint8_t default_family; // enum turn_family
-	uint32_t quarantine_s, interim_s, grace_s;
+	uint32_t quarantine_s, interim_s;
 	struct prefixes *rules; // of all realms; values are enum policy_origin
 	struct prefixes *own_rules; // additional rules of the realm; NULL = no rules
 	struct addr *relay, *local; // sorted by addr_cmp
@@ -114,4 +118,9 @@ bool policy_is_own(const struct turn_policy *p, const struct addr *a);
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);
 // Percentage of a shared resource that one user may have: `given` if not 0; else 100 if there can
 // only be one user, `several` if there can be more.
-uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several);
+static inline uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several)
+{
+	if (given != 0)
+		return given;
+	return turn_config_one_user(c) ? 100 : several;
+}

@@ -157,8 +157,7 @@ struct turn_pools {
 	// At most 16; for peers the number is that of permissions.
 	uint32_t sure_permissions, sure_channels;
 	uint32_t permissions, channels, endpoints;
-	uint32_t moves; // clients that have moved, or are about to; no memory without mobility
-	uint32_t per_user; // percent of those four that one user may hold
+	uint32_t per_user; // percent of those three that one user may hold
 };
 
 // Addresses that replace the relay addresses towards some peers. For each family there are as many
@@ -233,9 +232,6 @@ struct turn_config {
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
 	struct turn_tcp tcp;
-	bool mobility; // clients may move their allocations to another 5-tuple (RFC 8016)
-	// An allocation that may move outlives its client's connection by this time.
-	uint32_t grace_s;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell

@@ -95,7 +95,7 @@
 	X(TURN_REFUSED_OTHER_USER, 441, "other-user", "",                                          \
 		"the allocation belongs to another user",                                          \
 		"the client must use the credentials that made the allocation")                    \
-	X(TURN_REFUSED_MOBILITY, 405, "mobility-forbidden", "",                                    \
+	X(TURN_REFUSED_MOBILITY, 405, "mobility-forbidden", "Mobility Forbidden",                  \
 		"MOBILITY-TICKET, but relay.mobility is off",                                      \
 		"usual with clients that can do without; else set relay.mobility.enabled")         \
 	X(TURN_REFUSED_TICKET, 437, "ticket-unknown", "",                                          \

@@ -4,6 +4,7 @@
 // grouped by file.
 #pragma once
 
+#include "feature_names.h"
 #include "turn.h"
 #include "turn_config.h"
 #include "turn_counters.h"
@@ -84,7 +85,7 @@ uint32_t turn_shard_client(
 uint32_t turn_shard_path(const struct turn_shard *s, const struct turn_view *v);
 // The connection or session v->stream of a view's client has ended. slot: the client's allocation,
 // as returned by turn_shard_client, if it uses that connection; else TURN_NONE. An allocation that
-// may move outlives it for relay.mobility.grace, any other ends. Call turn_redirect_notes
+// may move (relay.mobility) outlives it for a while, any other ends. Call turn_redirect_notes
 // afterwards.
 void turn_shard_lost(struct turn_shard *s, const struct turn_view *v, uint32_t slot);
 // Slot of the other half of a dual allocation; TURN_NONE if the live allocation of a slot is not
@@ -108,9 +109,16 @@ bool turn_shard_inside(
 	const struct turn_shard *s, uint32_t slot, const struct addr *local, enum turn_inside kind);
 // The lines of all slots; the pointer is valid as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
-// True if a live allocation has moved (relay.mobility), as far as is known after a restart.
-// The TTL of datagrams to its client falls by more than one, and no line vouches for them.
+// True if a live allocation has moved, as far as is known after a restart. The TTL of datagrams to
+// its client falls by more than one, and no line vouches for them.
+#ifdef FEATURE_MOBILITY
 bool turn_has_roamed(const struct turn_shard *s, uint32_t slot);
+#else
+static inline bool turn_has_roamed(const struct turn_shard *s, uint32_t slot)
+{
+	return false;
+}
+#endif
 // The generator of transaction IDs for its Data indications; valid as long as the shard.
 struct turn_tids *turn_shard_tids(struct turn_shard *s);
 

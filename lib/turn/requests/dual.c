@@ -62,17 +62,18 @@ static enum turn_refusal make_both(
 		.lifetime_ms = ms,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
-		.quota = first->quota,
-		.may_move = stun_has(&r->m, STUN_MOBILITY_TICKET)};
+		.quota = first->quota};
 
 	if (!alloc_make(s, r->v, &n)) {
 		give_half(r, first);
 		give_half(r, second);
 		return TURN_REFUSED_NO_MEMORY;
 	}
+#define X(wanted, made, put) made(r, first->slot);
+	TURN_ALLOCATE(X)
+#undef X
 	n.slot = second->slot;
 	n.quota = second->quota;
-	n.may_move = false; // the first one has the record for both
 	alloc_join(s, first->slot, &n);
 	r->slot = second->slot;
 	tell_made(r);

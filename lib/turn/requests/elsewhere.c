@@ -23,7 +23,8 @@ enum turn_refusal elsewhere_lead(struct turn_request *r, uint8_t worker)
 
 	if (!cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident))
 		return TURN_REFUSED_INTERNAL;
-	if (!redirect_lead(s, r->v, worker, quota_user(s->quota, r->policy->number, ident)))
+	if (!redirect_lead(s, REDIRECT_LEADS, r->v, worker,
+		    quota_user(s->quota, r->policy->number, ident)))
 		return TURN_REFUSED_REDIRECTS;
 	r->handover = true;
 	r->worker = worker;

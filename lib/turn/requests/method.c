@@ -4,8 +4,6 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
-#include "features/mobility/mobile.h"
-#include "features/mobility/move.h"
 #include "requests/alternates.h"
 #include "requests/dual.h"
 #include "requests/elsewhere.h"
@@ -72,7 +70,9 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 	dual_put_relayed(r, slot);
 	stun_put_u32(&r->w, STUN_LIFETIME, (dual_left(s, slot) + 999) / 1000);
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
-	move_put_ticket(r, slot);
+#define X(wanted, made, put) put(r, slot);
+	TURN_ALLOCATE(X)
+#undef X
 	if (c->has_token && reservation_token(s, slot, c->made, token))
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
@@ -141,16 +141,17 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	const struct stun_msg *m = &r->m;
 	bool zero;
 
-	const enum turn_refusal refusal = move_wanted(r);
-
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
 		return TURN_REFUSED_MALFORMED;
 	w->is_tcp = r->s->tcp.on && m->data[m->off[STUN_REQUESTED_TRANSPORT]] == IPPROTO_TCP;
 	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP && !w->is_tcp)
 		return TURN_REFUSED_TRANSPORT;
-	if (refusal != TURN_GRANTED)
-		return refusal;
+#define X(wanted, made, put)           \
+	if (wanted(r) != TURN_GRANTED) \
+		return wanted(r);
+	TURN_ALLOCATE(X)
+#undef X
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
 		return TURN_REFUSED_MALFORMED;
 	if (w->is_tcp && !tcp_is_client(r))
@@ -203,14 +204,16 @@ enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.quota = *quota,
-		.has_token = has_token,
-		.may_move = stun_has(&r->m, STUN_MOBILITY_TICKET)};
+		.has_token = has_token};
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
 		relayed_give(s, slot, quota->user);
 		return TURN_REFUSED_NO_MEMORY;
 	}
+#define X(wanted, made, put) made(r, slot);
+	TURN_ALLOCATE(X)
+#undef X
 	r->slot = slot;
 	method_put_allocation(r, slot);
 	tell_made(r);
@@ -302,6 +305,17 @@ static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wan
 		&(struct elsewhere_want){{!w->is_v4, w->is_v4}, .kind = (uint8_t)w->kind}, refusal);
 }
 
+// True if the 5-tuple has no allocation, or loses it now.
+static bool is_free(struct turn_request *r)
+{
+#define X(may_move, leave, used)                                \
+	if (r->slot != TURN_NONE && leave(r->s, r->slot, r->v)) \
+		r->slot = TURN_NONE;
+	TURN_TUPLES(X)
+#undef X
+	return r->slot == TURN_NONE;
+}
+
 enum turn_refusal method_allocate(struct turn_request *r)
 {
 	enum turn_refusal refusal;
@@ -311,9 +325,8 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		method_put_allocation(r, r->slot);
 		return TURN_GRANTED;
 	}
-	if (r->slot != TURN_NONE && !mobile_leave(r->s, r->slot, r->v))
+	if (!is_free(r))
 		return TURN_REFUSED_ALLOCATED;
-	r->slot = TURN_NONE;
 	// signed with the key of the allocation's token: another allocation needs one (RFC 7635)
 	if (cred_is_token(&r->cred) && r->cred.expiry_s == 0)
 		return TURN_REFUSED_ALLOCATED;
@@ -335,7 +348,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 // --- Refresh -------------------------------------------------------------------------------------
 
 // True if a Refresh of a family (0: both) covers all allocations of the client.
-static bool ends_all(const struct turn_request *r, uint8_t family)
+static inline bool ends_all(const struct turn_request *r, uint8_t family)
 {
 	return family == 0 || alloc_sibling(r->s, r->slot) == TURN_NONE;
 }
@@ -361,10 +374,13 @@ enum turn_refusal method_refresh(struct turn_request *r)
 		lifetime_s = 0;
 	if (family != 0 && alloc_of_family(r->s, r->slot, family == FAMILY_IPV4) == TURN_NONE)
 		return TURN_REFUSED_PEER_FAMILY;
-	refusal = r->ticket != 0 ? move_begin(r, lifetime_s == 0 && ends_all(r, family))
-				 : TURN_GRANTED;
-	if (refusal == TURN_GRANTED)
-		refusal = dual_refresh(r, family, lifetime_s);
+#define X(is_named, find, begin)                                    \
+	refusal = begin(r, lifetime_s == 0 && ends_all(r, family)); \
+	if (refusal != TURN_GRANTED)                                \
+		return refusal;
+	TURN_NAMED(X)
+#undef X
+	refusal = dual_refresh(r, family, lifetime_s);
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	if (lifetime_s > 0) {

@@ -5,8 +5,6 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
-#include "features/mobility/mobile.h"
-#include "features/mobility/move.h"
 #include "requests/alternates.h"
 #include "requests/method.h"
 #include "requests/tcp.h"
@@ -39,7 +37,6 @@ static const struct reason {
 	{300, "Try Alternate"},
 	{400, "Bad Request"},
 	{403, "Forbidden"},
-	{405, "Mobility Forbidden"},
 	{420, "Unknown Attribute"},
 	{437, "Allocation Mismatch"},
 	{440, "Address Family not Supported"},
@@ -244,6 +241,17 @@ static enum turn_refusal answer_stranger(
 	return finish_answer(r, refusal, false, plan);
 }
 
+// While a client moves, either 5-tuple may be another client's: an Allocate does not use it.
+static bool may_be_other(const struct turn_request *r)
+{
+#define X(may_move, leave, used)                                     \
+	if (r->m.method == STUN_ALLOCATE && may_move(r->s, r->slot)) \
+		return true;
+	TURN_TUPLES(X)
+#undef X
+	return false;
+}
+
 // Calls cred_verify with the REST name or the token that the allocation stores.
 static enum turn_refusal verify_request(struct turn_request *r)
 {
@@ -255,11 +263,8 @@ static enum turn_refusal verify_request(struct turn_request *r)
 	enum turn_refusal refusal;
 	bool has_known;
 
-	// while a client moves, either 5-tuple may be another client's: an Allocate does not use it
 	has_known = r->slot != TURN_NONE &&
-		((cold_at(s, r->slot)->rest &&
-			 (m->method != STUN_ALLOCATE || !mobile_moves(s, r->slot))) ||
-			alloc_by_token(s, r->slot)) &&
+		((cold_at(s, r->slot)->rest && !may_be_other(r)) || alloc_by_token(s, r->slot)) &&
 		len <= STUN_TEXT_MAX &&
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
@@ -318,11 +323,6 @@ static enum turn_refusal authenticate_request(struct turn_request *r)
 	return refusal != TURN_GRANTED && is_odd(r) ? TURN_REFUSED_ATTRIBUTE : refusal;
 }
 
-static bool has_ticket(const struct turn_request *r)
-{
-	return r->m.method == STUN_REFRESH && stun_has(&r->m, STUN_MOBILITY_TICKET);
-}
-
 // Checks that every authenticated request must pass before its handler runs (RFC 8489 6.3.1, RFC
 // 8656 5).
 static enum turn_refusal admit_request(struct turn_request *r, const struct method *method)
@@ -331,22 +331,31 @@ static enum turn_refusal admit_request(struct turn_request *r, const struct meth
 		return TURN_REFUSED_ATTRIBUTE;
 	if (!method->allocation)
 		return TURN_GRANTED;
-	if (has_ticket(r))
-		return move_find(r);
+#define X(is_named, find, begin) \
+	if (is_named(r))         \
+		return find(r);
+	TURN_NAMED(X)
+#undef X
 	if (r->slot == TURN_NONE)
 		return TURN_REFUSED_NO_ALLOCATION;
 	if (!alloc_is_of(r->s, r->slot, &r->cred, r->policy->number))
 		return TURN_REFUSED_OTHER_USER;
-	if (r->s->mobile != NULL)
-		mobile_used(r->s, r->slot, r->v);
+#define X(may_move, leave, used) used(r->s, r->slot, r->v);
+	TURN_TUPLES(X)
+#undef X
 	return TURN_GRANTED;
 }
 
-// Ends the redirect if a redirected Allocate has failed, or a Refresh of a moving client.
+// Ends the redirect if a redirected Allocate has failed, or a request for an allocation that the
+// 5-tuple does not have.
 static void drop_redirect(struct turn_request *r, const struct method *method)
 {
-	if ((method->method == STUN_ALLOCATE && r->slot == TURN_NONE) ||
-		(has_ticket(r) && r->tuple_slot == TURN_NONE))
+	bool ends = method->method == STUN_ALLOCATE && r->slot == TURN_NONE;
+
+#define X(is_named, find, begin) ends = ends || (is_named(r) && r->tuple_slot == TURN_NONE);
+	TURN_NAMED(X)
+#undef X
+	if (ends)
 		redirect_gone(r->s, r->v->via, r->v);
 }
 

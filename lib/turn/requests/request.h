@@ -23,10 +23,8 @@ struct turn_request {
 	struct endpoint peer; // requested peer of a refused request, for the event; :: = no peer
 	// Set by a handler: the answer depends on the outcome of this order.
 	struct turn_order *order;
-	// A Refresh with a MOBILITY-TICKET: slot is the ticket's allocation, tuple_slot that of the
-	// 5-tuple, or TURN_NONE.
+	// If slot is an allocation that the request names: that of the 5-tuple, or TURN_NONE.
 	uint32_t tuple_slot;
-	uint32_t ticket; // serial of the ticket, 0 = no ticket
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
 #define X(type, field) type field;

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "events/tell.h"
-#include "features/mobility/mobile.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"
@@ -246,12 +245,6 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 	memcpy(u->lost, was->lost, sizeof(u->lost));
 }
 
-// A ticket is only valid on the worker that issued it.
-static bool may_move(const struct turn_shard *s, const struct state_alloc *r)
-{
-	return s->mobile != NULL && r->handle != 0 && alloc_id_worker(r->handle) == s->worker;
-}
-
 // Makes the allocation on a slot that is allocated and counted in the quota. False if there is no
 // room; then nothing is left.
 static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
@@ -265,8 +258,9 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 	hand_notes(d, s);
 	if (!made)
 		return false;
-	if (may_move(s, r))
-		mobile_take_up(s, n->slot, r->handle, r->serial, n->quota.source);
+#define X(write, count, take) take(s, n->slot, r, &n->quota);
+	TURN_RECORDS(X)
+#undef X
 	usage_take_up(d, s, n->slot, old);
 	s->stats.allocations_total--; // counts only those that requests have made
 	if (!stays)
@@ -287,9 +281,11 @@ static enum turn_state_loss alloc_place(
 		.age_s = age_s(d, r),
 		.tid = r->tid,
 		.cred = &cred,
-		.quota = {quota_renumber(r->user, l->realm),
-			may_move(s, r) ? r->counted : quota_source(&r->client)}};
+		.quota = {quota_renumber(r->user, l->realm), quota_source(&r->client)}};
 
+#define X(write, count_record, take_up) count_record(s, r, &n.quota);
+	TURN_RECORDS(X)
+#undef X
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;
 	if (relayed_take_at(s, home->place, n.quota.user, &n.slot) != TURN_GRANTED) {

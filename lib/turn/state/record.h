@@ -62,7 +62,7 @@ struct state_alloc {
 		};
 		uint32_t realm_tag; // state_realm_tag of its realm
 	};
-	// Data of an allocation that may move (features/mobility/mobile.h): the handle of its tickets, the
+	// Data of an allocation that may move (features/mobility): the handle of its tickets, the
 	// source that quota has counted, the number of the last ticket. handle 0 = it may not move.
 	union {
 		uint8_t ticket[16];

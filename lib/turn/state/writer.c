@@ -51,18 +51,17 @@ static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
 	return state_realm_tag(&s->state.key, p->number, p->realm);
 }
 
-// Fills in the client and the tickets of an allocation.
+// Fills in the client of an allocation, and what features keep of it.
 static void put_client(const struct turn_shard *s, uint32_t slot, struct state_alloc *body)
 {
 	const struct turn_line *l = alloc_at(s, slot);
-	const struct mobile *m = mobile_of(s, slot);
 
 	body->client = l->end[TURN_FROM_CLIENT];
 	body->client_port = line_port(l, TURN_FROM_CLIENT);
 	body->listener = line_listener(l);
-	body->handle = m != NULL ? m->handle : 0;
-	body->counted = m != NULL ? m->source : 0;
-	body->serial = m != NULL ? m->serial : 0;
+#define X(write, count, take_up) write(s, slot, body);
+	TURN_RECORDS(X)
+#undef X
 }
 
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms)

@@ -550,13 +550,12 @@ static void test_values(void **state)
 static void test_seconds_take_units(void **state)
 {
 	struct conf *c = load_edit("log:",
-		"test-constants: {relay.quarantine: 3m, relay.mobility.grace: 2m,\n"
+		"test-constants: {relay.quarantine: 3m,\n"
 		"  relay.tcp.timeout: 45s, limits.lifetime.default: 20m, log.bursts: 1m,\n"
 		"  streams.handshake: 5s, streams.idle: 1h, dtls.handshake: 6s, dtls.idle: 1d}\n"
 		"log:");
 
 	assert_int_equal(c->turn.quarantine_s, 180);
-	assert_int_equal(c->turn.grace_s, 120);
 	assert_int_equal(c->turn.tcp.timeout_s, 45);
 	assert_int_equal(c->turn.limits.lifetime_default_s, 1200);
 	assert_int_equal(c->log.bursts_s, 60);

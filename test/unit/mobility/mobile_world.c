@@ -7,8 +7,8 @@ struct turn_config mobile_config(void)
 	struct turn_config c = fixture_config();
 
 	c.workers = 2;
-	c.mobility = true;
-	c.grace_s = 60;
+	c.mobility.enabled = true;
+	c.mobility.grace_s = 60;
 	c.nonce_lifetime_s = 36000;
 	return c;
 }

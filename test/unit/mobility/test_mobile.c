@@ -24,7 +24,7 @@ static int setup_off(void **state)
 {
 	struct turn_config c = mobile_config();
 
-	c.mobility = false;
+	c.mobility.enabled = false;
 	*state = &w;
 	mobile_open(&w, &c);
 	return 0;

@@ -12,8 +12,8 @@ static struct dp_world world;
 
 static void with_mobility(struct dp_world *w)
 {
-	w->conf.turn.mobility = true;
-	w->conf.turn.pools.moves = 16;
+	w->conf.turn.mobility.enabled = true;
+	w->conf.turn.mobility.moves = 16;
 }
 
 // Allocates with a ticket. Returns the ticket's length.

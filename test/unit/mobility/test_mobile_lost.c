@@ -17,7 +17,7 @@ static int open_with(void **state, uint32_t grace_s)
 	listeners[2] = (struct turn_listener){listeners[0].endpoint, TURN_OVER_TCP};
 	c.listeners = listeners;
 	c.nb_listeners = 3;
-	c.grace_s = grace_s;
+	c.mobility.grace_s = grace_s;
 	*state = &w;
 	mobile_open(&w, &c);
 	return 0;

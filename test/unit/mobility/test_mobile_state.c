@@ -221,7 +221,7 @@ static void test_off(void **state)
 
 	assert_int_equal(allocate(&ivan), 0);
 	assert_int_equal(bind_channel(&ivan), 0);
-	config.mobility = false;
+	config.mobility.enabled = false;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 1);
 	assert_true(sends(&ivan));

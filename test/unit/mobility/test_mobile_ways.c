@@ -467,7 +467,7 @@ static int setup_room(void **state)
 {
 	struct turn_config c = mobile_config();
 
-	c.pools.moves = 16; // 8 on each worker
+	c.mobility.moves = 16; // 8 on each worker
 	c.pools.per_user = 50;
 	return open_with(state, &c);
 }
@@ -507,7 +507,7 @@ static int setup_little_room(void **state)
 {
 	struct turn_config c = mobile_config();
 
-	c.pools.moves = 6; // 3 on each worker; a quarter of that would be 0
+	c.mobility.moves = 6; // 3 on each worker; a quarter of that would be 0
 	c.pools.per_user = 25;
 	return open_with(state, &c);
 }

@@ -65,17 +65,42 @@ void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source)
 		.heirs = m->heirs};
 }
 
-void mobile_take_up(
-	struct turn_shard *s, uint32_t slot, uint64_t handle, uint32_t serial, uint64_t source)
+// A ticket is only valid on the worker that issued it.
+static bool may_move(const struct turn_shard *s, const struct state_alloc *record)
 {
-	struct mobile *m = &s->mobile[slot];
+	return s->mobile != NULL && record->handle != 0 &&
+		alloc_id_worker(record->handle) == s->worker;
+}
 
+void mobile_write(const struct turn_shard *s, uint32_t slot, struct state_alloc *record)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	record->handle = m != NULL ? m->handle : 0;
+	record->counted = m != NULL ? m->source : 0;
+	record->serial = m != NULL ? m->serial : 0;
+}
+
+void mobile_count_record(
+	const struct turn_shard *s, const struct state_alloc *record, struct quota_ref *ref)
+{
+	if (may_move(s, record))
+		ref->source = record->counted;
+}
+
+void mobile_take_up(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
+	const struct quota_ref *ref)
+{
+	struct mobile *m = s->mobile != NULL ? &s->mobile[slot] : NULL;
+
+	if (!may_move(s, record))
+		return;
 	if (mobile_of(s, slot) != NULL)
 		return state_moved(s, slot);
-	mobile_begin(s, slot, source);
-	m->handle = handle;
-	m->serial = m->before = serial;
-	m->roamed = source != quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT]);
+	mobile_begin(s, slot, ref->source);
+	m->handle = record->handle;
+	m->serial = m->before = record->serial;
+	m->roamed = ref->source != quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT]);
 	chain_add(s, slot);
 	state_moved(s, slot);
 }
@@ -116,12 +141,12 @@ void mobile_end(struct turn_shard *s, uint32_t slot)
 	m->handle = 0;
 }
 
-struct quota_ref mobile_quota(const struct turn_shard *s, uint32_t slot)
+void mobile_count(const struct turn_shard *s, uint32_t slot, struct quota_ref *ref)
 {
 	const struct mobile *m = mobile_of(s, slot);
 
-	return (struct quota_ref){cold_at(s, slot)->quota_user,
-		m != NULL ? m->source : quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
+	if (m != NULL)
+		ref->source = m->source;
 }
 
 static bool has_handle(const struct turn_shard *s, uint32_t slot, uint64_t handle)
@@ -157,6 +182,19 @@ uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot)
 		return UINT32_MAX;
 	until_ms = m->lost_ms + s->policy->grace_s * UINT64_C(1000);
 	return until_ms > s->now_ms ? (uint32_t)(until_ms - s->now_ms) : 0;
+}
+
+bool mobile_is_away(const struct turn_shard *s, uint32_t slot)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	if (m == NULL)
+		return false;
+	if (m->path != TURN_NONE) {
+		ASSERT(line_state(alloc_at(s, m->path)) == ALLOC_PATH);
+		ASSERT(mobile_of(s, *line_path_slot(alloc_at(s, m->path))) == m);
+	}
+	return m->lost_ms != 0;
 }
 
 // No 5-tuple has the allocation then. A new connection from that 5-tuple counts as another client's
@@ -201,7 +239,7 @@ static void path_remove(struct turn_shard *s, uint32_t path)
 	table_remove(&s->clients, alloc_client_view(s, path).hash, path);
 	wheel_cancel(&s->wheel, path);
 	line_set_state(alloc_at(s, path), ALLOC_FREE);
-	redirect_give(s, path, user);
+	redirect_give(s, REDIRECT_MOVES, path, user);
 }
 
 void mobile_path_drop(struct turn_shard *s, struct mobile *m)
@@ -225,11 +263,11 @@ bool mobile_path_make(struct turn_shard *s, uint32_t slot, const struct turn_vie
 	uint32_t path;
 
 	mobile_path_drop(s, m);
-	path = redirect_take(s, user);
+	path = redirect_take(s, REDIRECT_MOVES, user);
 	if (path == TURN_NONE)
 		return false;
 	if (!alloc_client_insert(s, v, path)) {
-		redirect_give(s, path, user);
+		redirect_give(s, REDIRECT_MOVES, path, user);
 		return false;
 	}
 	m->path = path;
@@ -322,4 +360,32 @@ uint32_t mobile_path_slot(struct turn_shard *s, uint32_t path)
 		return slot;
 	mobile_path_due(s, path);
 	return TURN_NONE;
+}
+
+// The path from this client's 5-tuple, or TURN_NONE.
+static uint32_t path_of(const struct turn_shard *s, const struct turn_view *v)
+{
+	struct turn_view hashed = *v;
+	uint32_t i;
+
+	if (s->mobile == NULL)
+		return TURN_NONE;
+	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	i = alloc_lookup(s, &hashed);
+	return i != TURN_NONE && line_state(alloc_at(s, i)) == ALLOC_PATH ? i : TURN_NONE;
+}
+
+uint32_t mobile_path_left(const struct turn_shard *s, const struct turn_view *v)
+{
+	const uint32_t path = path_of(s, v);
+
+	return path != TURN_NONE ? alloc_left(s, *line_path_slot(alloc_at(s, path))) : 0;
+}
+
+void mobile_path_lost(struct turn_shard *s, const struct turn_view *v)
+{
+	const uint32_t path = path_of(s, v);
+
+	if (path != TURN_NONE && *line_path_stream(alloc_at(s, path)) == v->stream)
+		mobile_path_due(s, path);
 }

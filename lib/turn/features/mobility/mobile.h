@@ -6,6 +6,8 @@
 #include "limits/quota.h"
 #include "turn.h"
 
+struct state_alloc;
+
 // Time for which a path waits for its client, and the previous ticket is accepted. RFC 8016 names
 // no time.
 #define MOBILE_PATH_MS (30 * 1000)
@@ -36,21 +38,36 @@ struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot);
 // Makes the allocation of a slot, which is new or restored, one that may move. source: the source
 // half of its quota_ref.
 void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source);
-// mobile_begin() for a restored allocation with these tickets, unless its sibling has them already.
-void mobile_take_up(
-	struct turn_shard *s, uint32_t slot, uint64_t handle, uint32_t serial, uint64_t source);
+// Writes the tickets of an allocation to its record in the state area.
+void mobile_write(const struct turn_shard *s, uint32_t slot, struct state_alloc *record);
+// Makes *ref that of a restored allocation that may move: it counts for its first source.
+void mobile_count_record(
+	const struct turn_shard *s, const struct state_alloc *record, struct quota_ref *ref);
+// mobile_begin() for a restored allocation with the tickets of its record, if it may move, unless
+// its sibling has them already. *ref: its quota_ref.
+void mobile_take_up(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
+	const struct quota_ref *ref);
 // Call it when an allocation ends, while its sibling, if any, is still linked.
 void mobile_end(struct turn_shard *s, uint32_t slot);
-// The quota_ref under which an allocation is counted.
-struct quota_ref mobile_quota(const struct turn_shard *s, uint32_t slot);
+// Makes *ref the quota_ref under which an allocation is counted, if it may move.
+void mobile_count(const struct turn_shard *s, uint32_t slot, struct quota_ref *ref);
 // Slot of the live allocation with the tickets of a handle; TURN_NONE if there is no such
 // allocation.
 uint32_t mobile_find(const struct turn_shard *s, uint64_t handle);
 // Milliseconds for which an allocation still waits for its client, whose connection was closed;
 // UINT32_MAX if it is not waiting.
 uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot);
+// True if an allocation waits for its client: no 5-tuple has it. Checks its path.
+bool mobile_is_away(const struct turn_shard *s, uint32_t slot);
 // The connection of the client was closed. False: the allocation must end with it.
 bool mobile_lost(struct turn_shard *s, uint32_t slot);
+
+// The connection v->stream of a client without an allocation was closed: ends the path that leads
+// from there.
+void mobile_path_lost(struct turn_shard *s, const struct turn_view *v);
+// Remaining milliseconds of the allocation to which the client of a view is about to move; 0 if
+// there is no such move.
+uint32_t mobile_path_left(const struct turn_shard *s, const struct turn_view *v);
 
 // Makes v's 5-tuple the path of an allocation, and replaces an older path. False if there is no
 // room; the older path is removed anyway.

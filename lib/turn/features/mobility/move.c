@@ -7,6 +7,7 @@
 #include "features/mobility/mobile.h"
 #include "features/mobility/ticket.h"
 #include "redirect.h"
+#include "requests/request.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -14,11 +15,15 @@
 
 enum turn_refusal move_wanted(const struct turn_request *r)
 {
-	if (!stun_has(&r->m, STUN_MOBILITY_TICKET))
-		return TURN_GRANTED;
 	if (r->s->mobile == NULL)
 		return TURN_REFUSED_MOBILITY;
 	return r->m.alen[STUN_MOBILITY_TICKET] == 0 ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
+}
+
+void move_made(const struct turn_request *r, uint32_t slot)
+{
+	mobile_begin(r->s, slot, quota_source(&r->v->src));
+	state_moved(r->s, slot);
 }
 
 void move_put_ticket(struct turn_request *r, uint32_t slot)
@@ -55,7 +60,8 @@ static enum turn_refusal lead_client(struct turn_request *r, uint8_t worker)
 		return TURN_REFUSED_ALLOCATED;
 	if (!cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident))
 		return TURN_REFUSED_INTERNAL;
-	if (!redirect_move(s, r->v, worker, quota_user(s->quota, r->policy->number, ident)))
+	if (!redirect_lead(s, REDIRECT_MOVES, r->v, worker,
+		    quota_user(s->quota, r->policy->number, ident)))
 		return TURN_REFUSED_MOVES;
 	r->handover = true;
 	r->worker = worker;
@@ -99,7 +105,7 @@ enum turn_refusal move_find(struct turn_request *r)
 	if (r->tuple_slot != slot && !is_free(r))
 		return TURN_REFUSED_ALLOCATED;
 	r->slot = slot;
-	r->ticket = t.serial;
+	r->move.ticket = t.serial;
 	return TURN_GRANTED;
 }
 
@@ -108,7 +114,7 @@ enum turn_refusal move_find(struct turn_request *r)
 // Gives the allocation a new ticket in exchange for that of the request.
 static void renew_ticket(struct turn_request *r, struct mobile *m)
 {
-	m->before = r->ticket;
+	m->before = r->move.ticket;
 	m->serial++;
 	m->until_ms = r->s->now_ms + MOBILE_PATH_MS;
 }
@@ -128,7 +134,7 @@ static enum turn_refusal start_path(struct turn_request *r, struct mobile *m)
 // has received the answer that carried it: so the client has used the path that it comes by.
 static void go_on(struct turn_request *r, struct mobile *m)
 {
-	const bool again = r->ticket != m->serial;
+	const bool again = r->move.ticket != m->serial;
 
 	if (!again)
 		renew_ticket(r, m);

@@ -2,11 +2,23 @@
 // Handles MOBILITY-TICKET in Allocate and Refresh (RFC 8016 3.1, 3.2).
 #pragma once
 
-#include "requests/request.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-// Checks the MOBILITY-TICKET of an Allocate: TURN_GRANTED if there is no such attribute, or if it
-// is empty and tickets are enabled.
+#include "turn_refusal.h"
+
+struct turn_request;
+
+// A part of struct turn_request.
+struct move_ask {
+	uint32_t ticket; // serial of the ticket of a Refresh, 0 = no ticket
+};
+
+// Checks the MOBILITY-TICKET of an Allocate: TURN_GRANTED if it is empty and tickets are enabled.
 enum turn_refusal move_wanted(const struct turn_request *r);
+// Gives the new allocation of an Allocate with a MOBILITY-TICKET a ticket. Call it for the first
+// half of a dual allocation, before the other is made.
+void move_made(const struct turn_request *r, uint32_t slot);
 // Appends the last ticket of a slot's allocation, if that may move.
 void move_put_ticket(struct turn_request *r, uint32_t slot);
 
