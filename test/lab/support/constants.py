@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Constants of slipring, which tests set by test-constants: small pools, short times, low rates."""
 
+import glob
 import json
 import os
 import re
 
 import lab as labs
 
-with open(os.path.join(labs.TOP, "lib/conf/schema/schema_constants.c")) as table:
-    NAMES = re.findall(r'^{TESTS "([^"]+)"', table.read(), re.M)
+NAMES = []
+for table in ("schema/schema_constants.c", "features/*/conf_points.h"):
+    for path in glob.glob(os.path.join(labs.TOP, "lib/conf", table)):
+        with open(path) as rows:
+            NAMES += re.findall(r'^(?:X\()?{TESTS "([^"]+)"', rows.read(), re.M)
 
 
 def take(config, name):
