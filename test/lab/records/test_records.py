@@ -211,6 +211,8 @@ def flood(lab, config):
         return not any(row["client"].startswith(f"{first}:") for row in strangers())
 
     until(rotated, 30, "the first stranger is rotated away", pause=0)
+    # A file that is rotated away is absent until its next record is written.
+    until(lambda: all(map(os.path.exists, files)), 5, "both files are there")
     assert all(os.path.getsize(file) <= ROTATE for file in files)
     assert labs.lines_of(path) == before and not os.path.exists(path + ".1")
     server.stop()
