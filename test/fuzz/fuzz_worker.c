@@ -218,7 +218,8 @@ static void table(void)
 		row("drop", dp_drop_name(i), s->stats.drop[i], !drop_is_rare(i));
 	for (size_t i = 0; i < RTE_DIM(codes); i++) {
 		snprintf(code, sizeof(code), "%u", codes[i]);
-		row("answer", codes[i] == 0 ? "success" : code, s->answer[codes[i]], true);
+		row("answer", codes[i] == 0 ? "success" : code, s->answer[codes[i]],
+			codes[i] != 405 || FUZZ_MOBILITY);
 	}
 	for (unsigned int i = 0; i < EXC_CLASSES; i++)
 		row("to kernel", dp_exception_classes[i], s->to_classes[i], true);
