@@ -52,8 +52,8 @@ static void mistakes(void **state)
 		const char *listeners, *section, *want;
 	} t[] = {
 		{ALL4, "addresses: [10.0.0.1]",
-			"nat-discovery.addresses[0]: 1 of IPv4: name two addresses of each "
-			"family"},
+			"nat-discovery.addresses[0]: 1 of IPv4: name two addresses of a "
+			"family, or none"},
 		{ALL4, "addresses: [10.0.0.1, 'fd00::1']", "nat-discovery.addresses[0]: 1 of IPv4"},
 		{ALL4, "addresses: [10.0.0.1, 10.0.0.1]",
 			"nat-discovery.addresses[1]: 10.0.0.1 is given twice: name two addresses"},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that NAT behaviour discovery has what RFC 5780 section 6 demands: two addresses of a
 // family, with two ports that are equal on both.
-
 #include <errno.h>
 
 #include "conf.h"
@@ -35,8 +34,8 @@ static int check_address(struct conf_ctx *x, uint32_t i)
 			return conf_fail(x, n, "%s is given twice: name two addresses", text);
 	}
 	if (family != 2)
-		return conf_fail(x, n, "%u of IPv%c: name two addresses of each family", family,
-			addr_is_v4(a) ? '4' : '6');
+		return conf_fail(x, n, "%u of IPv%c: name two addresses of a family, or none",
+			family, addr_is_v4(a) ? '4' : '6');
 	for (unsigned int k = 0; k < 2; k++)
 		if (!has_listener(t, a, t->discovery.ports[k]))
 			return conf_fail(x, n,
