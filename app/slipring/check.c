@@ -24,6 +24,7 @@
 #include "port.h"
 #include "review.h"
 #include "devices/vtap_spec.h"
+#include "conf_lcores.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 

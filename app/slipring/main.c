@@ -16,6 +16,8 @@
 #include "check.h"
 #include "check_said.h"
 #include "conf.h"
+#include "conf_lcores.h"
+#include "conf_drivers.h"
 #include "cores.h"
 #include "dp.h"
 #include "dp_memory.h"

@@ -4,6 +4,7 @@
 // more than one key (checks/validate.c). Before these, each port gets its device (checks/bonds.c),
 // and VLANs become ports (expanding/vlan_ports.c).
 #include "conf.h"
+#include "conf_drivers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "conf_drivers.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "conf.h"
+#include "conf_lcores.h"
 
 // Each of these functions consumes its part at the front of text and returns the rest, or NULL if
 // the part is missing.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "conf_lcores.h"
 #include "conf_features.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "conf_lcores.h"
 #include "conf_features.h"
 #include "reading/node.h"
 

@@ -3,6 +3,7 @@
 #include "expanding/derive.h"
 
 #include "conf.h"
+#include "conf_drivers.h"
 
 #define MBUFS_LEAST 16384 // one port with up to four workers, and its rings of 1024 descriptors
 #define MBUFS_MOST 4194304

@@ -9,6 +9,7 @@
 
 #include "start/ports.h"
 #include "conf.h"
+#include "conf_drivers.h"
 #include "exception/exception.h"
 #include "exception/exception_host.h"
 #include "link/own_ports.h"

@@ -8,6 +8,7 @@
 
 #include "steering/flow_ladder.h"
 #include "conf.h"
+#include "conf_drivers.h"
 #include "datapath.h"
 #include "dp.h"
 #include "steering/flow_rules.h"

@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "log/report.h"
 #include "state/state_facts.h"
+#include "conf_drivers.h"
 
 #define LISTENERS_TOLD 16
 #define STEERING_LEN 256 // bytes: a step and two reasons

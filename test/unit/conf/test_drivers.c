@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "conf_drivers.h"
 #include "test.h"
 
 #define ICE "drivers: [net_ice]\ntested: not run\nsteering: address\n"

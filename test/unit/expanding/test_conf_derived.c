@@ -2,6 +2,7 @@
 // Values derived from the keys of a file: packet buffers, bursts, limits of networks.
 #include "conf_file.h"
 #include "test.h"
+#include "conf_drivers.h"
 
 // Enough packet buffers for all rings and queues at once, and never fewer than the former default.
 static void buffers_follow_from_ports_and_workers(void **state)

@@ -3,6 +3,7 @@
 #include "datapath.h"
 #include "dp_memory.h"
 #include "dp_world.h"
+#include "conf_drivers.h"
 
 static struct dp_world world;
 static struct conf_driver list[2];

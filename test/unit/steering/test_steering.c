@@ -8,6 +8,7 @@
 #include "nicmodel.h"
 #include "steering/flow_ladder.h"
 #include "turn_relay_map.h"
+#include "conf_drivers.h"
 
 #define CHANNEL 0x4001
 #define CLIENTS_MAX 64
