@@ -14,7 +14,7 @@
 #include "line.h"
 #include "peers.h"
 #include "redirect.h"
-#include "relayed/shared.h"
+#include "features/shared/shared.h"
 #include "state/record.h"
 #include "tcp/tcp_table.h"
 #include "turn_features.h"

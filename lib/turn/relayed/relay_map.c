@@ -4,7 +4,7 @@
 // with that of the lowest port: so each has its part of a small range, too. The slots of a worker
 // on one address are its slices of the first block, then those of the next, and so on.
 #include "relayed/relay_map.h"
-#include "relayed/shared_map.h"
+#include "features/shared/shared_map.h"
 #include "relayed/vacancy.h"
 #include "turn_config.h"
 

@@ -4,7 +4,7 @@
 #include "requests/permit.h"
 #include "peers.h"
 #include "relayed/external.h"
-#include "relayed/shared.h"
+#include "features/shared/shared.h"
 #include "requests/method.h"
 #include "shard.h"
 

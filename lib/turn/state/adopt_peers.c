@@ -4,7 +4,7 @@
 #include "state/adopt.h"
 
 #include "peers.h"
-#include "relayed/shared.h"
+#include "features/shared/shared.h"
 #include "requests/permit.h"
 #include "shard.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts pairs of user and peer, in a table of pooled records.
-#include "limits/holdings.h"
+#include "features/shared/holdings.h"
 #include "invariant.h"
 
 static size_t records_size(uint32_t capacity)

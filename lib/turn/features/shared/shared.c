@@ -3,7 +3,7 @@
 // the peer, which it must register first: by a channel, or by the first Send. Two allocations on
 // one shared address cannot have the same peer, because the peer's datagrams could belong to
 // either.
-#include "relayed/shared.h"
+#include "features/shared/shared.h"
 #include "invariant.h"
 #include "relayed/relay_map.h"
 #include "shard.h"

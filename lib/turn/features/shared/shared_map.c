@@ -2,7 +2,7 @@
 // Maps shared relay addresses to workers. The addresses of a family, without the ports of
 // listeners, are dealt one by one: every worker has some if there are at least as many addresses as
 // workers.
-#include "relayed/shared_map.h"
+#include "features/shared/shared_map.h"
 #include "invariant.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"

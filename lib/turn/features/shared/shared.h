@@ -5,10 +5,10 @@
 // stays registered as long as the record of its permission, which channels keep, too.
 #pragma once
 
-#include "limits/holdings.h"
+#include "features/shared/holdings.h"
 #include "limits/pool.h"
 #include "limits/share.h"
-#include "relayed/shared_map.h"
+#include "features/shared/shared_map.h"
 #include "tables/table.h"
 #include "turn.h"
 
