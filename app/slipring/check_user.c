@@ -257,7 +257,7 @@ void check_user(const struct conf *c, struct conf_report *r)
 	if (p != NULL && !account.became)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
 			"this root may not become user %s, which needs CAP_SETUID and CAP_SETGID: "
-			"see process-user.conf of conf/slipring.service.d; or have the unit start "
+			"see the drop-in process-user.conf of the unit; or have the unit start "
 			"it as that user, by own-user.conf",
 			name);
 	else

@@ -4,7 +4,7 @@
 
 static const char usage[] =
 	"Usage: slipring-loadgen [EAL-ARGS] -- [OPTIONS]\n"
-	"       slipring-loadgen OPTIONS\n"
+	"  or:  slipring-loadgen OPTIONS\n"
 	"\n"
 	"Loads a TURN server with many clients, acts as their peers, and measures the traffic.\n"
 	"Without EAL arguments it chooses memory and lcores itself.\n"
@@ -13,7 +13,7 @@ static const char usage[] =
 
 static const char ports[] =
 	"\n"
-	"Roles and ports\n"
+	"Roles and ports:\n"
 	"  --role client|peer|both  part of this process (both; client in modes without media)\n"
 	"  --client-port PORT       port of the clients: number of an ethdev, or a device as in\n"
 	"                           \"net_af_packet0,iface=c0\" or \"vtap:c0\" (0)\n"
@@ -26,19 +26,19 @@ static const char ports[] =
 
 static const char addresses[] =
 	"\n"
-	"Addresses (the program answers ARP, ND and ping for its own)\n"
+	"Addresses (the program answers ARP, ND and ping for its own):\n"
 	"  --server ADDR[:PORT]     the TURN server, [ADDR]:PORT for IPv6 (port 3478; over TLS\n"
 	"                           and DTLS 5349)\n"
 	"  --client-addr FROM[-TO]/LEN  addresses of the clients and prefix length of their link\n"
 	"                           (over TCP, TLS, DTLS: addresses of this host's kernel)\n"
-	"  --client-ports FROM[-TO] UDP ports of each of these addresses (10000-59999)\n"
+	"  --client-ports FROM[-TO]  UDP ports of each of these addresses (10000-59999)\n"
 	"  --client-gateway ADDR    next hop for destinations off the link\n"
 	"  --peer-addr FROM[-TO]/LEN, --peer-ports, --peer-gateway   the same for the peers;\n"
 	"                           with --role client, where they are\n";
 
 static const char clients[] =
 	"\n"
-	"Clients\n"
+	"Clients:\n"
 	"  --clients N              number of clients, each with its own address and port (1)\n"
 	"  --transport udp|tcp|tls|dtls  between clients and the server (udp); all except udp\n"
 	"                           by this host's kernel and libssl\n"
@@ -46,7 +46,7 @@ static const char clients[] =
 	"                           without it NO CERTIFICATE IS VERIFIED; names never are\n"
 	"  --tls-max 1.2|1.3        latest version of TLS that clients speak (1.3)\n"
 	"  --user NAME --password PW  long-term credential\n"
-	"  --secret S [--user NAME] REST credential: the name becomes EXPIRY:NAME\n"
+	"  --secret S [--user NAME]  REST credential: the name becomes EXPIRY:NAME\n"
 	"  --user-per-client        NAME becomes NAME0, NAME1, ...\n"
 	"  --integrity sha1|sha256  of messages (sha1)\n"
 	"  --dont-fragment          ask for DONT-FRAGMENT\n"
@@ -56,7 +56,7 @@ static const char clients[] =
 
 static const char traffic[] =
 	"\n"
-	"Traffic\n"
+	"Traffic:\n"
 	"  --mode MODE              (channel)\n"
 	"      channel              media as ChannelData\n"
 	"      send                 media as Send and Data indications\n"
@@ -85,7 +85,7 @@ static const char traffic[] =
 
 static const char peers[] =
 	"\n"
-	"Peers\n"
+	"Peers:\n"
 	"  --reflect echo|sink      send datagrams back or only count them (as --direction needs;\n"
 	"                           --role peer: echo)\n"
 	"  --impair LIST            make faults on purpose, to test the measurement: any of\n"
@@ -93,7 +93,7 @@ static const char peers[] =
 
 static const char searches[] =
 	"\n"
-	"Searches\n"
+	"Searches:\n"
 	"  --search ndr             highest rate without any loss\n"
 	"  --search pdr             highest rate with at most --loss (0.5%)\n"
 	"  --search alloc-rate      highest rate of allocations (--mode alloc)\n"
@@ -103,7 +103,7 @@ static const char searches[] =
 
 static const char output[] =
 	"\n"
-	"Output\n"
+	"Output:\n"
 	"  --stats-period S         a line of the table every S seconds; 0: none (1)\n"
 	"  --json [FILE]            the result as one JSON object (to stdout; other output then\n"
 	"                           goes to stderr)\n"
@@ -119,7 +119,7 @@ static const char output[] =
 
 static const char examples[] =
 	"\n"
-	"Examples\n"
+	"Examples:\n"
 	"  Two of our veth ends, c0 on the clients' side, p0 on the peers' side; at the server's\n"
 	"  ends, `ethtool -K NAME tx off`, or it sends unfinished checksums:\n"
 	"    slipring-loadgen --client-port net_af_packet0,iface=c0 \\\n"

@@ -193,7 +193,7 @@ TLS = (
 PROCESS = (
     Key("proc-user", HERE, "", str, "process.user", text(32)),
     Key("proc-group", NOT, "the groups are those of `process.user`", str),
-    Key("daemon", NOT, "systemd runs it in the background (conf/slipring.service)"),
+    Key("daemon", NOT, "systemd runs it in the background (slipring.service)"),
     Key("pidfile", NOT, "systemd knows the process", str),
     Key("verbose", HERE, "`debug`", path="log.level"),
     Key("Verbose", HERE, "`debug`", path="log.level"),

@@ -16,7 +16,6 @@ RESERVED, RANGE = "ip_local_reserved_ports", "ip_local_port_range"
 KERNELS = (32768, 60999)  # default range of Linux for its own sockets
 LEAST_LEFT = 4096  # ports that a machine needs for itself
 LEAST_USUAL = 10000  # many services listen below
-DROP_INS = "conf/slipring.service.d"
 
 
 def keep_off(low, high):
@@ -296,9 +295,9 @@ class Network:
         out = self.about_kernel()
         low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
         if low:
-            out.append(f"port {low[0]} is below 1024: the unit needs ports-below-1024.conf of {DROP_INS}")
+            out.append(f"port {low[0]} is below 1024: the unit needs the drop-in ports-below-1024.conf")
         if self.settings.get("proc-user", "root") != "root":
-            out.append(f"to become another user the unit needs process-user.conf of {DROP_INS}")
+            out.append("to become another user the unit needs the drop-in process-user.conf")
         if self.left_out:
             out.append(f"coturn also listens on the addresses of {' and '.join(self.left_out)}, which are"
                 " left out: name those that you need with listening-ip")  # fmt: skip
@@ -313,7 +312,7 @@ class Network:
         if not kernels:
             return []
         relay = self.document.sections["relay"]["ports"].value
-        out = [f"packet:{kernels[0]} needs Linux 6.6, and the unit needs packet.conf of {DROP_INS}"]
+        out = [f"packet:{kernels[0]} needs Linux 6.6, and the unit needs the drop-in packet.conf"]
         how = keep_off(*map(int, relay.split("-")))
         if how is None:
             out.append((f"relay ports {relay} leave the kernel too few for its own sockets: it needs"

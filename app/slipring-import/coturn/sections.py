@@ -105,7 +105,7 @@ def put_log(settings, document):
 
 
 HEADER = (
-    "Made from {path} by scripts/import-turnserver-conf. It is not in use yet: read it, then run"
+    "Made from {path} by slipring-import. It is not in use yet: read it, then run"
     " `slipring --check -c FILE`. Line numbers refer to {path}.",
 )
 NOBODY = "it has no users and no secrets: write them under `auth`"

@@ -261,7 +261,7 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	if (line > 0)
 		conf_fail_yaml(x, line, 1,
 			"a ':' and a blank must follow a key, not '='. "
-			"scripts/import-turnserver-conf converts a turnserver.conf "
+			"slipring-import converts a turnserver.conf "
 			"(doc/coturn.md)");
 	if (root == NULL || root->kind == CONF_MAP)
 		return root;

@@ -25,7 +25,7 @@
 
 #define CAPABILITIES                                                                    \
 	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; with systemd: " \
-	"conf/slipring.service.d/packet.conf)"
+	"the drop-in packet.conf)"
 
 static struct packet *to_packet(struct port *p)
 {
@@ -367,7 +367,7 @@ static void steer_queues(struct packet *k, const struct port_request *r)
 	PORT_LOG(WARNING,
 		"port %s: most datagrams are handed over between workers, as the kernel chooses "
 		"queues by its own hash: %s (root, or CAP_BPF with CAP_PERFMON, prevents "
-		"that; with systemd: conf/slipring.service.d/packet.conf)",
+		"that; with systemd: the drop-in packet.conf)",
 		k->port.name, strerror(-k->chooses));
 	k->chooses = -1;
 }

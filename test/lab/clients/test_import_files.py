@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/import-turnserver-conf converts files of coturn (test/import) on the machine that they
+"""slipring-import converts files of coturn (test/import) on the machine that they
 are for, a conference server with all its programs. slipring --check accepts the results after the
 operator's decisions. Through slipring turnutils_uclient reaches the same peers as through coturn,
 including programs on the machine, and no others.
@@ -20,7 +20,7 @@ import lab as labs
 import server as servers
 import streams
 
-SCRIPT = os.path.join(labs.TOP, "scripts/import-turnserver-conf")
+SCRIPT = os.path.join(labs.TOP, "app/slipring-import/slipring-import")
 sys.path.insert(0, sites.FILES)
 from import_cases import CASES  # noqa: E402
 

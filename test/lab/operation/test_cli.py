@@ -193,7 +193,7 @@ def main(lab):
         done = slipring(*args)
         assert done.returncode == code and done.stderr.strip(), (args, done)
         print("ok    ", done.stderr.splitlines()[0])
-    with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
+    with open(os.path.join(labs.BUILD, "conf/slipring.service")) as file:
         unit = file.read()
     assert f"\nRestartPreventExitStatus={NO_RESTART}\n" in unit
     assert "\nExecStartPre=" not in unit, "a start checks all that --check does: machine(), several()"

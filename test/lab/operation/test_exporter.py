@@ -497,7 +497,7 @@ def check_revived(lab, server, exporter):
 def check_unit(lab, server):
     """With RuntimeDirectory= of the unit EAL's directory is elsewhere: the exporter finds it by
     itself."""
-    with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
+    with open(os.path.join(labs.BUILD, "conf/slipring.service")) as file:
         assert "\nRuntimeDirectory=slipring\n" in file.read()
     server.stop()
     runtime = os.path.dirname(exporters.UNIT_RUN)

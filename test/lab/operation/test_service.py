@@ -19,7 +19,7 @@ import server
 import streams
 
 CONF = os.path.join(labs.TOP, "conf")
-UNIT = os.path.join(CONF, "slipring.service")
+UNIT = os.path.join(labs.BUILD, "conf/slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 PACKET = "packet"  # BPF programs next to packet sockets
@@ -64,6 +64,8 @@ CHANGES = (
 
 
 def drop_in(name):
+    if name == METRICS:
+        return os.path.join(labs.BUILD, "conf/metrics.conf")
     return os.path.join(CONF, "slipring.service.d", name + ".conf")
 
 
@@ -227,7 +229,7 @@ def main(lab):
     if not os.path.exists(server.BINARY):
         raise labs.Skip("not built")
     assert {os.path.basename(f) for f in glob.glob(CONF + "/*.yaml")} == set(NEEDS)
-    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, (*NAMES, METRICS, USER))}
+    assert set(glob.glob(CONF + "/slipring.service.d/*.conf")) == {*map(drop_in, (*NAMES, USER))}
     check_confine(lab)
     lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own address, for streams.yaml
     share(lab)

@@ -15,7 +15,7 @@ import turnlib
 from rereads import write
 from turnlib import SUCCESS
 
-UNIT = os.path.join(labs.TOP, "conf/slipring.service")
+UNIT = os.path.join(labs.BUILD, "conf/slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 # Replacements for the unit's paths, for one command: the server's socket, and slipringctl.
 PLACES = """mount -t tmpfs none /run && mkdir /run/slipring && mount --bind "$1" /run/slipring &&

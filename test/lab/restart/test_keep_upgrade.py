@@ -3,7 +3,7 @@
 # long: a build with another layout
 # full: it builds the tree twice; keep and upgrade test the rule
 """An upgrade to another version with the same layout, and back, keeps calls. With another layout
-they end, with a reason. scripts/upgrade-check predicts it."""
+they end, with a reason. slipring-upgrade-check predicts it."""
 
 import os
 import re
@@ -15,7 +15,7 @@ import lab as labs
 import server as servers
 from control import ctl
 
-CHECK = os.path.join(labs.TOP, "scripts/upgrade-check")
+CHECK = os.path.join(labs.TOP, "app/slipring-upgrade-check/slipring-upgrade-check")
 LAYOUT = re.compile(r"(#define TURN_STATE_LAYOUT )(\d+)")
 
 
@@ -58,7 +58,7 @@ def rebuilt(lab):
 
 
 def check(new, code, words):
-    """The verdicts of upgrade-check for this program and a new one, in both directions."""
+    """The verdicts of slipring-upgrade-check for this program and a new one, in both directions."""
     for pair in ((servers.BINARY, new), (new, servers.BINARY)):
         done = subprocess.run([CHECK, *pair], capture_output=True, text=True, check=False)
         assert done.returncode == code and words in done.stdout, done

@@ -15,7 +15,7 @@ import lab as labs
 
 BINARY = os.path.join(labs.BUILD, "app/slipring-exporter/slipring-exporter")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
-UNIT = os.path.join(labs.TOP, "conf/slipring-exporter.service")
+UNIT = os.path.join(labs.BUILD, "conf/slipring-exporter.service")
 RUN = "/var/run/dpdk"
 UNIT_RUN = "/run/slipring/dpdk"  # set by RuntimeDirectory= of slipring.service
 LOCK = "/run/slipring-lab.lock"

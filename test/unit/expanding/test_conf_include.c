@@ -258,7 +258,7 @@ static void errors_name_the_included_file(void **state)
 		{"- a\n", "1:1: yaml: the file must be a mapping of keys"},
 		{"listening-port=3478\n",
 			"1:1: yaml: a ':' and a blank must follow a key, not "
-			"'='. scripts/import-turnserver-conf converts a turnserver.conf "
+			"'='. slipring-import converts a turnserver.conf "
 			"(doc/coturn.md)"},
 		{"include: x\n",
 			"1:10: include: an included file cannot include files: put all "

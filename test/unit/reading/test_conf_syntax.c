@@ -129,7 +129,7 @@ static void test_turnserver(void **state)
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		conf_file_refused(list[i], strlen(list[i]),
 			"3:1: yaml: a ':' and a blank must follow a key, not '='. "
-			"scripts/import-turnserver-conf converts a turnserver.conf "
+			"slipring-import converts a turnserver.conf "
 			"(doc/coturn.md)");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char error[CONF_ERROR_LEN];

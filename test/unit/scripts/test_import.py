@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/import-turnserver-conf: it parses lines and values like coturn, converts each key or
+"""slipring-import: it parses lines and values like coturn, converts each key or
 reports it, and slipring accepts the results.
 
 Argument: the slipring program, which checks the results.
@@ -19,8 +19,8 @@ import unittest
 sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
-SCRIPT = os.path.join(TOP, "scripts/import-turnserver-conf")
-sys.path.insert(0, os.path.join(TOP, "scripts"))
+SCRIPT = os.path.join(TOP, "app/slipring-import/slipring-import")
+sys.path.insert(0, os.path.dirname(SCRIPT))
 
 from coturn import box, keys, rules, sections, settings, syntax, table  # noqa: E402
 from coturn.document import Document, scalar  # noqa: E402
@@ -280,16 +280,16 @@ class Network(unittest.TestCase):
                 (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
             said_of = beside(f"min-port={low}\nmax-port={high}\n" + BASE)
             self.assertIn(advice[1:], said_of)  # fmt: skip
-        self.assertIn("and the unit needs packet.conf of conf/slipring.service.d", said)
+        self.assertIn("and the unit needs the drop-in packet.conf", said)
         self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens on the addresses of eth1", said)
         text = "listening-ip=10.0.0.5\ncert=/c\npkey=/k\ntls-listening-port=443\n" + BASE
         said = beside(text)
-        self.assertIn("port 443 is below 1024: the unit needs ports-below-1024.conf of", said)
+        self.assertIn("port 443 is below 1024: the unit needs the drop-in ports-below-1024.conf", said)
         self.assertIn("packet:eth1 has no gateway", said)
         self.assertNotIn("also listens", said)
         said = beside("proc-user=turnserver\n" + BASE)
-        self.assertIn("the unit needs process-user.conf of conf/slipring.service.d", said)
+        self.assertIn("the unit needs the drop-in process-user.conf", said)
         self.assertNotIn("process-user", beside("proc-user=root\n" + BASE))
 
     def test_private_peers_are_reported(self):

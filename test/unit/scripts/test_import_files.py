@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
 FILES = os.path.join(TOP, "test/import")
-SCRIPT = os.path.join(TOP, "scripts/import-turnserver-conf")
+SCRIPT = os.path.join(TOP, "app/slipring-import/slipring-import")
 loader = importlib.machinery.SourceFileLoader("importer", SCRIPT)
 importer = importlib.util.module_from_spec(importlib.util.spec_from_loader("importer", loader))
 loader.exec_module(importer)

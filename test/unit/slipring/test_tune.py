@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/tune on simulated machines: findings, advice, exit status.
+"""slipring-tune on simulated machines: findings, advice, exit status.
 
 Argument: the slipring program, which reads configurations for it.
 """
@@ -21,7 +21,7 @@ import unittest.mock
 sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
-PATH = os.path.join(TOP, "scripts/tune")
+PATH = os.path.join(TOP, "app/slipring-tune/slipring-tune")
 loader = importlib.machinery.SourceFileLoader("tune", PATH)
 tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("tune", loader))
 loader.exec_module(tune)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/upgrade-check: its verdicts on two programs, real ones and fake ones."""
+"""slipring-upgrade-check: its verdicts on two programs, real ones and fake ones."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 SLIPRING = os.path.abspath(sys.argv.pop())
-SCRIPT = os.path.join(os.path.dirname(__file__), "../../../scripts/upgrade-check")
+SCRIPT = os.path.join(os.path.dirname(__file__), "../../../app/slipring-upgrade-check/slipring-upgrade-check")
 
 
 def layout():

@@ -34,7 +34,7 @@ def status(**more):
     realms = [{**realm, "from_client": leg, "from_peers": leg, "lost": {"size": 1}}]
     counters = dict.fromkeys(("allocations", "permissions", "channels", "drops", "streams", "dtls"), 3)
     return {
-        "version": "0.1.0", "pid": 1, "configuration": "/etc/slipring.yaml", "realm": "turn.test",
+        "version": "0.1.0", "pid": 1, "configuration": "/etc/slipring/slipring.yaml", "realm": "turn.test",
         "uptime": 60, "relay_ports": [{"family": "ipv4", "free": 97, "all": 100}], "rates": RATES, "load": [5.0], "links": [],
         "control": {}, "warnings": [], "realms": realms, **counters, **more,
     }  # fmt: skip

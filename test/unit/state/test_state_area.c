@@ -11,7 +11,7 @@
 #define CLIENTS 40
 
 // Changing any of these needs a new TURN_STATE_LAYOUT and a decision page: a box that is upgraded
-// over the change drops all its calls (scripts/upgrade-check).
+// over the change drops all its calls (slipring-upgrade-check).
 #define LAYOUT 1
 #ifdef __AES__ // hash.h
 #define DIGEST UINT64_C(0x5a7ea9874930bb6d)
