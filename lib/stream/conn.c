@@ -11,7 +11,7 @@
 #include "identity/tls_offer.h"
 #include "invariant.h"
 #include "out/outgoing.h"
-#include "relay/splice.h"
+#include "features/tcp/splice.h"
 #include "tos.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte from a TLS client: the content type of its record

@@ -13,7 +13,7 @@
 #include "listen.h"
 #include "conn.h"
 #include "proxy/proxy.h"
-#include "relay/sockaddr.h"
+#include "sockaddr.h"
 #include "tos.h"
 
 #define BACKLOG 1024 // connections that wait for accept; the kernel limits this to somaxconn

@@ -10,7 +10,7 @@
 #include "handle.h"
 #include "identity/identities.h"
 #include "proxy/proxy.h"
-#include "relay/hub.h"
+#include "features/tcp/hub.h"
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections

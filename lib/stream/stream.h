@@ -18,7 +18,7 @@
 #include "rates/bucket.h"
 #include "handle.h"
 #include "identity/expiry.h"
-#include "relay/stream_relay.h"
+#include "features/tcp/stream_relay.h"
 #include "stream_refusals.h"
 
 #define STREAM_THREADS_MAX 16

@@ -16,10 +16,10 @@
 #include "listen.h"
 #include "out/outgoing.h"
 #include "proxy/proxy.h"
-#include "relay/hub.h"
-#include "relay/orders.h"
-#include "relay/rules.h"
-#include "relay/splice.h"
+#include "features/tcp/hub.h"
+#include "features/tcp/orders.h"
+#include "features/tcp/rules.h"
+#include "features/tcp/splice.h"
 #include "threads/prompt_wakes.h"
 
 #define EVENTS 64

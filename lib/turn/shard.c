@@ -10,7 +10,7 @@
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "state/area.h"
-#include "tcp/tcp_usage.h"
+#include "features/tcp/tcp_usage.h"
 
 #define RESERVED_CHAIN 32 // slots per chain of reserved slots
 #define LEADS 1024 // minimum number of redirects, and one per this number of slots:

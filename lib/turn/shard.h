@@ -16,7 +16,7 @@
 #include "redirect.h"
 #include "features/shared/shared.h"
 #include "state/record.h"
-#include "tcp/tcp_table.h"
+#include "features/tcp/tcp_table.h"
 #include "turn_features.h"
 #include "turn_line.h"
 #include "turn_relay_map.h"

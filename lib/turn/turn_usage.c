@@ -4,7 +4,7 @@
 #include "turn_usage.h"
 #include "limits/meters.h"
 #include "shard.h"
-#include "tcp/tcp_usage.h"
+#include "features/tcp/tcp_usage.h"
 #include "turn_drop.h"
 #include "usage.h"
 

@@ -8,7 +8,7 @@
 #include "path/backlog.h"
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
-#include "clients/relay_tcp.h"
+#include "features/tcp/relay_tcp.h"
 #include "clients/sessions.h"
 #include "clients/stream_listeners.h"
 #include "conf.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as their threads see the workers: the callbacks of lib/stream (struct
 // stream_ops), over the rings of stream_rings.h.
-#include "clients/relay_tcp.h"
+#include "features/tcp/relay_tcp.h"
 #include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "see/event_rings.h"

@@ -6,7 +6,7 @@
 #include "addr.h"
 #include "bytes.h"
 #include "clients/client.h"
-#include "clients/relay_tcp.h"
+#include "features/tcp/relay_tcp.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_view.h"

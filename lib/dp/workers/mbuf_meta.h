@@ -9,7 +9,7 @@
 #include "exception/exception_note.h"
 #include "ip/icmp_errors.h"
 #include "net.h"
-#include "relay/stream_relay.h"
+#include "features/tcp/stream_relay.h"
 #include "turn.h"
 #include "turn_shard.h"
 

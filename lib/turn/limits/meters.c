@@ -6,7 +6,7 @@
 #include "limits/accounts.h"
 #include "shard.h"
 #include "tables/table.h"
-#include "tcp/tcp_usage.h"
+#include "features/tcp/tcp_usage.h"
 #include "turn_drop.h"
 
 // Parties without an account: one that never has credit, so that a meter with it always calls

@@ -8,7 +8,7 @@
 #include "requests/dual.h"
 #include "requests/elsewhere.h"
 #include "requests/method.h"
-#include "requests/tcp.h"
+#include "features/tcp/tcp.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"

@@ -7,7 +7,7 @@
 #include "limits/stranger.h"
 #include "requests/alternates.h"
 #include "requests/method.h"
-#include "requests/tcp.h"
+#include "features/tcp/tcp.h"
 #include "route.h"
 #include "shard.h"
 

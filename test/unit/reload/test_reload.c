@@ -3,7 +3,7 @@
 // policy, and the old one is freed when no thread can read it.
 #include <errno.h>
 
-#include "clients/relay_tcp.h"
+#include "features/tcp/relay_tcp.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "turn_event.h"

@@ -8,7 +8,7 @@
 #include "auth/policy.h"
 #include "features/tokens/oauth.h"
 #include "requests/request.h"
-#include "requests/tcp.h"
+#include "features/tcp/tcp.h"
 #include "shard.h"
 #include "state/writer.h"
 

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "relay/hub.h"
-#include "relay/orders.h"
+#include "features/tcp/hub.h"
+#include "features/tcp/orders.h"
 
 // Makes a Connect wait for the end of a connection or, with NULL, until the kernel has released the
 // 5-tuple of the last one. False if it may not wait, and fails.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes orders from shards to stream threads, and reports about peers from the threads to the
 // shards.
-#include "clients/relay_tcp.h"
+#include "features/tcp/relay_tcp.h"
 
 #include <rte_cycles.h>
 

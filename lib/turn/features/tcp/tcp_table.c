@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Relay ports for TCP, and the numbers of connections.
-#include "tcp/tcp_table.h"
+#include "features/tcp/tcp_table.h"
 #include "csprng.h"
 #include "invariant.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "shard.h"
-#include "tcp/tcp_usage.h"
+#include "features/tcp/tcp_usage.h"
 
 // Number of ports that a worker has.
 static uint32_t part_of(const struct turn_config *c, unsigned int worker)

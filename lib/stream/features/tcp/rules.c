@@ -8,11 +8,11 @@
 #include <pthread.h>
 
 #include "conn.h"
-#include "relay/again.h"
-#include "relay/hub.h"
-#include "relay/orders.h"
-#include "relay/rules.h"
-#include "relay/sockets.h"
+#include "features/tcp/again.h"
+#include "features/tcp/hub.h"
+#include "features/tcp/orders.h"
+#include "features/tcp/rules.h"
+#include "features/tcp/sockets.h"
 
 bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *peer)
 {

@@ -2,13 +2,13 @@
 // Usage and rates of data relayed over TCP. An allocation's own account is stored with its port,
 // and the accounts of users and realms are shared by all threads anyway. So a stream thread draws
 // from them as a worker does, and only the worker opens and closes them.
-#include "tcp/tcp_usage.h"
+#include "features/tcp/tcp_usage.h"
 #include "rates/bucket.h"
 #include "invariant.h"
 #include "limits/accounts.h"
 #include "limits/meters.h"
 #include "shard.h"
-#include "tcp/tcp_table.h"
+#include "features/tcp/tcp_table.h"
 
 #define LOOK_MS 256 // period in which all places are checked once
 #define RENEW_BUDGET 64

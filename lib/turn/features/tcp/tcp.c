@@ -10,7 +10,7 @@
 #include "requests/elsewhere.h"
 #include "requests/method.h"
 #include "requests/permit.h"
-#include "requests/tcp.h"
+#include "features/tcp/tcp.h"
 #include "shard.h"
 
 bool tcp_is_client(const struct turn_request *r)

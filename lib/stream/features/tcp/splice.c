@@ -12,10 +12,10 @@
 #include "conn.h"
 #include "invariant.h"
 #include "out/outgoing.h"
-#include "relay/hub.h"
-#include "relay/orders.h"
-#include "relay/sockets.h"
-#include "relay/splice.h"
+#include "features/tcp/hub.h"
+#include "features/tcp/orders.h"
+#include "features/tcp/sockets.h"
+#include "features/tcp/splice.h"
 
 #define EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 #define TURNS 4 // buffers that one connection relays before the next one has its turn

@@ -10,12 +10,12 @@
 #include "conn.h"
 #include "listen.h"
 #include "out/outgoing.h"
-#include "relay/again.h"
-#include "relay/hub.h"
-#include "relay/orders.h"
-#include "relay/rules.h"
-#include "relay/sockets.h"
-#include "relay/splice.h"
+#include "features/tcp/again.h"
+#include "features/tcp/hub.h"
+#include "features/tcp/orders.h"
+#include "features/tcp/rules.h"
+#include "features/tcp/sockets.h"
+#include "features/tcp/splice.h"
 
 #define ACCEPT_BURST 8
 #define ASK_AGAIN_MS 400 // until a worker that has not answered is asked again

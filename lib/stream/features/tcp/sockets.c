@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "relay/sockaddr.h"
-#include "relay/sockets.h"
+#include "sockaddr.h"
+#include "features/tcp/sockets.h"
 
 #define BACKLOG 16 // connections to one port that wait for accept
 #define ALIVE_S 60 // seconds of silence until the kernel sends keepalive probes

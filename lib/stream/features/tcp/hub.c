@@ -5,7 +5,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "relay/hub.h"
+#include "features/tcp/hub.h"
 #include "invariant.h"
 
 // --- making and freeing --------------------------------------------------------------------------

@@ -5,8 +5,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "relay/again.h"
-#include "relay/splice.h"
+#include "features/tcp/again.h"
+#include "features/tcp/splice.h"
 #include "thread.h"
 
 #define AGAIN_MS 1000
