@@ -3,10 +3,10 @@
 #pragma once
 
 #include "alloc.h"
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 #include "tables/bitset.h"
 #include "events/sums.h"
-#include "events/tallies.h"
+#include "features/realms/tallies.h"
 #include "limits/pool.h"
 #include "limits/refusals.h"
 #include "limits/share.h"

@@ -12,7 +12,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
-#include "turn_origin.h"
+#include "features/realms/origin.h"
 
 // --- names that must be unique -------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 #include "limits/quota.h"
 #include "shard.h"
 #include "turn_listing.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "auth/denied.h"
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 #include "peers.h"
 #include "secret.h"
 

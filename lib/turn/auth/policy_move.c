@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "auth/policy.h"
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 #include "secret.h"
 #include "turn_policy.h"
 

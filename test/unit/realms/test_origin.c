@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "test.h"
-#include "turn_origin.h"
+#include "features/realms/origin.h"
 
 static void same_origins_have_one_form(void **state)
 {

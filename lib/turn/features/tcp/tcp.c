@@ -3,7 +3,7 @@
 // ConnectionAttempt. Requests are judged here; a granted one becomes an order for the thread that
 // has the sockets.
 #include "turn_tcp.h"
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 #include "events/tell.h"
 #include "relayed/external.h"
 #include "relayed/relayed.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the further realms, and finds the realm of a request. Each look-up before a client has
 // authenticated takes one hash of bounded length, and leaves no trace.
-#include "auth/realms.h"
+#include "features/realms/realms.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "secret.h"
-#include "turn_origin.h"
+#include "features/realms/origin.h"
 
 #define ORIGINS_LOOKED_AT 4 // per message: coturn's client sends three
 

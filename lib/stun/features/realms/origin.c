@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads origins. One pass, and nothing is kept: any client may send any bytes.
-#include "turn_origin.h"
+#include "features/realms/origin.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gives realms their numbers, and keeps the counts of workers for them. Numbers are assigned in
 // turn, so that a released number is reused as late as possible.
-#include "events/tallies.h"
+#include "features/realms/tallies.h"
 
 #include <errno.h>
 #include <stdlib.h>
