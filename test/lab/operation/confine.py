@@ -16,7 +16,7 @@ import sys
 
 # Directives that start and stop the service, and descriptive ones.
 NO_RESTRICTION = set(
-    """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStart
+    """Description Documentation After Wants StartLimitIntervalSec StartLimitBurst Type ExecStart
     ExecStartPost RestartPreventExitStatus ExecReload WatchdogSec Restart RestartSec RuntimeDirectory RuntimeDirectoryPreserve LogsDirectory
     TimeoutStopSec WantedBy""".split()
 )
