@@ -117,11 +117,8 @@ static void forget_users(struct turn_user *users, uint32_t nb)
 
 void conf_forget(struct conf *c)
 {
-	forget_users(c->turn.users, c->turn.nb_users);
-	for (uint32_t i = 0; i < c->turn.nb_secrets; i++)
-		wipe_text(c->turn.secrets[i]);
-	for (uint32_t i = 0; i < c->turn.nb_realms; i++) {
-		struct turn_realm *r = &c->turn.realms[i];
+	for (uint32_t i = 0; i < turn_config_nb_realms(&c->turn); i++) {
+		struct turn_realm *r = turn_config_realm(&c->turn, i);
 
 		forget_users(r->users, r->nb_users);
 		for (uint32_t k = 0; k < r->nb_secrets; k++)

@@ -60,10 +60,10 @@ static bool is_named(char *const *names, uint32_t nb, const char *pool)
 // True if a realm's list of pools contains this pool.
 static bool is_of_realms(const struct turn_config *t, const char *pool)
 {
-	bool listed = is_named(t->relay_pool_names, t->nb_relay_pool_names, pool);
+	bool listed = false;
 
-	for (uint32_t i = 0; i < t->nb_realms && !listed; i++) {
-		const struct turn_realm *r = &t->realms[i];
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !listed; i++) {
+		const struct turn_realm *r = turn_config_realm(t, i);
 
 		listed = is_named(r->relay_pool_names, r->nb_relay_pool_names, pool);
 	}
@@ -85,7 +85,7 @@ static uint32_t ports_apart(const struct conf *c)
 	uint32_t apart = 0;
 
 	_Static_assert(CONF_PORTS_MAX <= ROUTES_PORTS_MAX, "a bit for each port");
-	for (uint32_t i = 0; i < t->nb_relay_pools && t->nb_realms > 0; i++) {
+	for (uint32_t i = 0; i < t->nb_relay_pools && turn_config_nb_realms(t) > 1; i++) {
 		const struct turn_relay_pool *p = &t->relay_pools[i];
 
 		for (uint32_t k = 0; k < p->nb_addresses && is_of_realms(t, p->name); k++)

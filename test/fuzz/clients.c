@@ -31,6 +31,7 @@ void fuzz_client_renew(struct fuzz_client *c)
 	const enum fuzz_via via = c->via;
 	struct dtls_client *end = c->end;
 	const struct endpoint *server;
+	const struct turn_realm *first = &fuzz.world.conf.turn.first;
 	const bool second = fuzz.world.conf.turn.nb_realms > 0 && chance(50);
 	const char *secret = chance(2) ? "wrong" : second ? "of-b" : "pw";
 
@@ -45,7 +46,8 @@ void fuzz_client_renew(struct fuzz_client *c)
 		&(struct stun_credential){"ivan", 4, c->realm, secret, strlen(secret)}, &c->c.key));
 	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
 		&(struct stun_credential){"eve", 3, c->realm, "evil", 4}, &c->eve));
-	if (turn_config_others(&fuzz.world.conf.turn) > 0 && !second && chance(30)) {
+	if (turn_realm_credentials(first) > first->nb_users + first->nb_secrets && !second &&
+		chance(30)) {
 		c->by_token = true;
 		c->c.key.len = chance(50) ? 20 : 32;
 		test_rand_fill(&fuzz.rand, c->c.key.bytes, c->c.key.len);

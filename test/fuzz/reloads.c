@@ -38,10 +38,10 @@ static void pick_policy(struct conf *c)
 		c->turn.nb_deny = 1;
 	}
 	if (reloads_below(4) == 0)
-		c->turn.nb_users = 1;
+		c->turn.first.nb_users = 1;
 #ifdef FEATURE_TOKENS
 	if (reloads_below(4) == 0)
-		c->turn.oauth.nb_keys = 0;
+		c->turn.first.oauth.nb_keys = 0;
 #endif
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;

@@ -230,8 +230,8 @@ static void pick_tenants(struct turn_config *t)
 	const bool first = chance(50);
 
 	of_first[0] = of_other[0] = t->relay_pools[0].name;
-	t->relay_pool_names = of_first;
-	t->nb_relay_pool_names = first;
+	t->first.relay_pool_names = of_first;
+	t->first.nb_relay_pool_names = first;
 	fuzz.realms[0].relay_pool_names = of_other;
 	fuzz.realms[0].nb_relay_pool_names = !first;
 }
@@ -270,7 +270,7 @@ static void pick_oauth(struct dp_world *w)
 	keys[0] = (struct turn_oauth_key){.kid = FUZZ_KID,
 		.secret = "6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b",
 		.algorithm = STUN_TOKEN_A128GCM};
-	w->conf.turn.oauth = (struct turn_oauth){NULL, keys, 1};
+	w->conf.turn.first.oauth = (struct turn_oauth){NULL, keys, 1};
 }
 #else
 static void pick_oauth(struct dp_world *w)
@@ -283,8 +283,8 @@ static void change(struct dp_world *w)
 	w->conf.mbufs = fuzz.mbufs;
 	fuzz.users[0] = w->user[0];
 	fuzz.users[1] = (struct turn_user){.name = "eve", .password = "evil"};
-	w->conf.turn.users = fuzz.users;
-	w->conf.turn.nb_users = 2;
+	w->conf.turn.first.users = fuzz.users;
+	w->conf.turn.first.nb_users = 2;
 	w->conf.neigh_held = RTE_MAX(w->conf.neigh_held_each, PICK(64, 256));
 	w->conf.fragments = (struct conf_fragments){.flows = PICK(0, 8, 16, 64, 64),
 		.per_source = PICK(1, 4, 4, 8),

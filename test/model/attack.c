@@ -371,7 +371,7 @@ static void test_reflection(void **state)
 	struct fixture_client victim = fixture_client(VICTIM, 1);
 	uint64_t bytes = 0, seconds = 20;
 
-	c.realm = (char *)"turn.example";
+	c.first.name = (char *)"turn.example";
 	fixture_open(&f, &c, 1);
 	for (uint64_t ms = 0; ms < (seconds + 1) * 1000; ms++) {
 		for (int i = 0; i < 10; i++) {

@@ -36,7 +36,7 @@ static void toggle_peer(struct model_world *w)
 static void toggle_user(struct model_world *w)
 {
 	w->user[1].known = !w->user[1].known;
-	w->config.nb_users = w->user[1].known ? 2 : 1;
+	w->config.first.nb_users = w->user[1].known ? 2 : 1;
 }
 
 static void toggle_realm(struct model_world *w)

@@ -24,7 +24,7 @@ void model_tokens_init(struct model_world *w)
 	oauth_keys[1] = (struct turn_oauth_key){.kid = (char *)"north",
 		.secret = (char *)"010203"
 				  "0000000000000000000000000000000000000000000000000000000000"};
-	w->config.oauth = (struct turn_oauth){(char *)NAME, oauth_keys, 2};
+	w->config.first.oauth = (struct turn_oauth){(char *)NAME, oauth_keys, 2};
 	for (unsigned int i = MODEL_TOKENS; i < MODEL_USERS; i++) {
 		struct model_user *u = &w->user[i];
 
@@ -87,7 +87,7 @@ void model_tokens_toggle(struct model_world *w)
 	const bool known = !w->user[MODEL_TOKENS].known;
 
 	w->user[MODEL_TOKENS].known = w->user[MODEL_TOKENS + 1].known = known;
-	w->config.oauth.nb_keys = known ? 2 : 1;
+	w->config.first.oauth.nb_keys = known ? 2 : 1;
 }
 
 bool model_tokens_told(const struct stun_msg *m, bool told)

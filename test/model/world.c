@@ -79,8 +79,8 @@ static void realms_init(struct turn_config *c, uint32_t allocations)
 	realms[0] = (struct turn_realm){.name = (char *)MODEL_REALM,
 		.users = users,
 		.nb_users = 1,
-		.secrets = c->secrets,
-		.nb_secrets = c->nb_secrets,
+		.secrets = c->first.secrets,
+		.nb_secrets = c->first.nb_secrets,
 		.number = 1};
 	realms[0].allocations = allocations;
 	c->realms = realms;

@@ -15,13 +15,13 @@
 
 static void take_turn(struct turn_config *dst, const struct turn_config *src)
 {
-	dst->users = src->users;
-	dst->nb_users = src->nb_users;
-	dst->secrets = src->secrets;
-	dst->nb_secrets = src->nb_secrets;
+	dst->first.users = src->first.users;
+	dst->first.nb_users = src->first.nb_users;
+	dst->first.secrets = src->first.secrets;
+	dst->first.nb_secrets = src->first.nb_secrets;
 	dst->rest_expiry = src->rest_expiry;
-	dst->origins = src->origins;
-	dst->nb_origins = src->nb_origins;
+	dst->first.origins = src->first.origins;
+	dst->first.nb_origins = src->first.nb_origins;
 	dst->realms = src->realms;
 	dst->nb_realms = src->nb_realms;
 	dst->nonce_secret = src->nonce_secret;

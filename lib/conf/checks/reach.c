@@ -360,8 +360,11 @@ static bool is_allowed(const struct turn_config *t, const struct prefix *p)
 {
 	bool allowed = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);
 
-	for (uint32_t i = 0; i < t->nb_realms && !allowed; i++)
-		allowed = is_among(p, t->realms[i].allow, t->realms[i].nb_allow);
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !allowed; i++) {
+		const struct turn_realm *r = turn_config_realm(t, i);
+
+		allowed = is_among(p, r->allow, r->nb_allow);
+	}
 	return allowed;
 }
 

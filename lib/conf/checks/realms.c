@@ -45,81 +45,63 @@ static const struct named *twin_of(struct named *list, size_t nb)
 
 // --- credentials ---------------------------------------------------------------------------------
 
-// Users and secrets of one realm.
-struct login {
-	const char *key; // section of users and secrets, such as "auth"
-	struct turn_user *const *users; // the field of the array
-	uint32_t nb_users, nb_secrets, nb_others;
-	const struct conf_node *place; // node of the whole realm
-};
-
-static int check_names(struct conf_ctx *x, const struct login *l)
+static int check_names(struct conf_ctx *x, const struct turn_realm *r, const char *section)
 {
-	struct named *names = calloc((size_t)l->nb_users + 1, sizeof(*names));
+	struct named *names = calloc((size_t)r->nb_users + 1, sizeof(*names));
 	const struct named *twin;
 	int rc = 0;
 
 	if (names == NULL)
 		return conf_fail_memory(x);
-	for (uint32_t i = 0; i < l->nb_users; i++)
-		names[i] = (struct named){(*l->users)[i].name, i};
-	twin = twin_of(names, l->nb_users);
+	for (uint32_t i = 0; i < r->nb_users; i++)
+		names[i] = (struct named){r->users[i].name, i};
+	twin = twin_of(names, r->nb_users);
 	if (twin != NULL)
-		rc = conf_fail(x, conf_node_of(x->root, &(*l->users)[twin->index].name, 0),
-			"%s.users[%u] has this name already: remove one", l->key, twin[-1].index);
+		rc = conf_fail(x, conf_node_of(x->root, &r->users[twin->index].name, 0),
+			"%s.users[%u] has this name already: remove one", section, twin[-1].index);
 	free(names);
 	return rc;
 }
 
-static int check_login(struct conf_ctx *x, const struct login *l)
+// section: that of the realm's keys, such as "auth". The first realm may lack credentials if there
+// are others.
+static int check_login(struct conf_ctx *x, const struct turn_realm *r, const char *section)
 {
+	const bool may_lack =
+		r == &x->conf->turn.first && turn_config_nb_realms(&x->conf->turn) > 1;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < l->nb_users && !conf_fail_enough(x); i++) {
-		const struct turn_user *u = &(*l->users)[i];
+	for (uint32_t i = 0; i < r->nb_users && !conf_fail_enough(x); i++) {
+		const struct turn_user *u = &r->users[i];
 		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
 
 		if (u->password == NULL && !keys)
-			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
+			rc = conf_fail(x, conf_node_of(x->root, &r->users, i),
 				"this user has neither password nor key: give it one");
 		if (u->password != NULL && keys)
-			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
+			rc = conf_fail(x, conf_node_of(x->root, &r->users, i),
 				"this user has both a password and a key: keep one of them");
 	}
-	if (l->nb_users + l->nb_secrets + l->nb_others == 0)
-		rc = conf_fail(x, l->place,
+	if (turn_realm_credentials(r) == 0 && !may_lack)
+		rc = conf_fail(x, conf_node_of(x->root, &r->name, 0)->parent,
 			"no client can log in: give %s.users or %s.secrets at least one entry",
-			l->key, l->key);
-	if (check_names(x, l) != 0)
+			section, section);
+	if (check_names(x, r, section) != 0)
 		rc = -EINVAL;
 	return rc;
 }
 
-// The first realm may lack users and secrets if there are others.
-static int check_first(struct conf_ctx *x)
+static int check_logins(struct conf_ctx *x)
 {
-	struct turn_config *t = &x->conf->turn;
-	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets,
-		turn_config_others(t), conf_node_of(x->root, &t->realm, 0)->parent};
-
-	if (t->nb_users + t->nb_secrets + turn_config_others(t) == 0 && t->nb_realms > 0)
-		return 0;
-	return check_login(x, &l);
-}
-
-static int check_others(struct conf_ctx *x)
-{
-	struct turn_config *t = &x->conf->turn;
+	const struct turn_config *t = &x->conf->turn;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++) {
-		struct turn_realm *r = &t->realms[i];
-		char key[32];
-		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets,
-			turn_realm_others(r), conf_node_of(x->root, &t->realms, i)};
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !conf_fail_enough(x); i++) {
+		char section[32] = "auth";
 
-		snprintf(key, sizeof(key), "realms[%u]", i);
-		if (check_login(x, &l) != 0)
+		if (i > 0)
+			snprintf(section, sizeof(section), "realms[%u]", i - 1);
+		if (check_login(x, turn_config_realm(t, i), section) != 0)
 			rc = -EINVAL;
 	}
 	return rc;
@@ -138,7 +120,7 @@ static int check_realm_names(struct conf_ctx *x)
 		return conf_fail_memory(x);
 	for (uint32_t i = 0; i < t->nb_realms; i++) {
 		names[i] = (struct named){t->realms[i].name, i};
-		if (strcmp(t->realms[i].name, t->realm) == 0)
+		if (strcmp(t->realms[i].name, t->first.name) == 0)
 			rc = conf_fail(x, conf_node_of(x->root, &t->realms[i].name, 0),
 				"is auth.realm: move its keys to auth, limits and peers");
 	}
@@ -153,11 +135,10 @@ static int check_realm_names(struct conf_ctx *x)
 
 static bool is_realm(const struct turn_config *t, const char *name)
 {
-	bool found = strcmp(t->realm, name) == 0;
-
-	for (uint32_t i = 0; i < t->nb_realms && !found; i++)
-		found = strcmp(t->realms[i].name, name) == 0;
-	return found;
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++)
+		if (strcmp(turn_config_realm(t, i)->name, name) == 0)
+			return true;
+	return false;
 }
 
 // Returns the index of the first entry that repeats an earlier one, or nb if all differ. Lists are
@@ -212,7 +193,7 @@ struct origin_place {
 // All origins of the file, in the form that is compared.
 struct origins {
 	struct named *list;
-	char (*text)[TURN_ORIGIN_MAX + 1];
+	char (*text)[STUN_ORIGIN_MAX + 1];
 	struct origin_place *place; // by index
 	uint32_t nb;
 };
@@ -222,22 +203,21 @@ static const struct conf_node *place_node(const struct conf_ctx *x, const struct
 	return conf_node_of(x->root, p->field, p->index);
 }
 
-static int add_origins(
-	struct conf_ctx *x, struct origins *o, char *const *const *field, uint32_t nb)
+static int add_origins(struct conf_ctx *x, struct origins *o, const struct turn_realm *r)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < nb; i++) {
-		const char *text = (*field)[i];
+	for (uint32_t i = 0; i < r->nb_origins; i++) {
+		const char *text = r->origins[i];
 
-		if (!turn_origin_canonical(text, strlen(text), o->text[o->nb])) {
-			rc = conf_fail(x, conf_node_of(x->root, field, i),
+		if (!stun_origin_canonical(text, strlen(text), o->text[o->nb])) {
+			rc = conf_fail(x, conf_node_of(x->root, &r->origins, i),
 				"must be an origin like https://app.example.org or "
 				"https://app.example.org:8443, of up to %u bytes",
-				TURN_ORIGIN_MAX);
+				STUN_ORIGIN_MAX);
 			continue;
 		}
-		o->place[o->nb] = (struct origin_place){field, i};
+		o->place[o->nb] = (struct origin_place){&r->origins, i};
 		o->list[o->nb] = (struct named){o->text[o->nb], o->nb};
 		o->nb++;
 	}
@@ -247,12 +227,11 @@ static int add_origins(
 static int fill_origins(struct conf_ctx *x, struct origins *o)
 {
 	const struct turn_config *t = &x->conf->turn;
-	int rc = add_origins(x, o, (char *const *const *)&t->origins, t->nb_origins);
 	const struct named *twin;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_realms; i++)
-		if (add_origins(x, o, (char *const *const *)&t->realms[i].origins,
-			    t->realms[i].nb_origins) != 0)
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++)
+		if (add_origins(x, o, turn_config_realm(t, i)) != 0)
 			rc = -EINVAL;
 	twin = twin_of(o->list, o->nb);
 	if (twin != NULL)
@@ -265,12 +244,12 @@ static int fill_origins(struct conf_ctx *x, struct origins *o)
 static int check_origins(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
-	size_t nb = t->nb_origins + 1u;
 	struct origins o = {0};
+	size_t nb = 1;
 	int rc;
 
-	for (uint32_t i = 0; i < t->nb_realms; i++)
-		nb += t->realms[i].nb_origins;
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++)
+		nb += turn_config_realm(t, i)->nb_origins;
 	o.list = calloc(nb, sizeof(*o.list));
 	o.text = calloc(nb, sizeof(*o.text));
 	o.place = calloc(nb, sizeof(*o.place));
@@ -284,44 +263,43 @@ static int check_origins(struct conf_ctx *x)
 
 // --- relay pools ---------------------------------------------------------------------------------
 
-static bool has_name(char *const *names, uint32_t nb, const char *name)
+static bool has_pool(const struct turn_realm *r, const char *name)
 {
-	for (uint32_t i = 0; names != NULL && i < nb; i++)
-		if (strcmp(names[i], name) == 0)
+	for (uint32_t i = 0; r->relay_pool_names != NULL && i < r->nb_relay_pool_names; i++)
+		if (strcmp(r->relay_pool_names[i], name) == 0)
 			return true;
-	return names == NULL;
+	return r->relay_pool_names == NULL;
 }
 
 bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool)
 {
-	bool share = has_name(t->relay_pool_names, t->nb_relay_pool_names, pool) &&
-		has_name(t->relay_pool_names, t->nb_relay_pool_names, other_pool);
+	bool share = false;
 
-	for (uint32_t i = 0; i < t->nb_realms && !share; i++) {
-		const struct turn_realm *r = &t->realms[i];
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !share; i++) {
+		const struct turn_realm *r = turn_config_realm(t, i);
 
-		share = has_name(r->relay_pool_names, r->nb_relay_pool_names, pool) &&
-			has_name(r->relay_pool_names, r->nb_relay_pool_names, other_pool);
+		share = has_pool(r, pool) && has_pool(r, other_pool);
 	}
 	return share;
 }
 
-static int check_pool_names(struct conf_ctx *x, char *const *const *field, uint32_t nb)
+static int check_pool_names(struct conf_ctx *x, const struct turn_realm *r)
 {
 	const struct turn_config *t = &x->conf->turn;
-	const uint32_t twice = find_repeat(*field, nb);
+	const uint32_t twice = find_repeat(r->relay_pool_names, r->nb_relay_pool_names);
 
-	for (uint32_t i = 0; i < nb; i++) {
+	for (uint32_t i = 0; i < r->nb_relay_pool_names; i++) {
 		uint32_t k = 0;
 
-		while (k < t->nb_relay_pools && strcmp(t->relay_pools[k].name, (*field)[i]) != 0)
+		while (k < t->nb_relay_pools &&
+			strcmp(t->relay_pools[k].name, r->relay_pool_names[i]) != 0)
 			k++;
 		if (k == t->nb_relay_pools)
-			return conf_fail(x, conf_node_of(x->root, field, i),
+			return conf_fail(x, conf_node_of(x->root, &r->relay_pool_names, i),
 				"there is no such pool: write a name of relay.pools");
 	}
-	if (twice < nb)
-		return conf_fail(x, conf_node_of(x->root, field, twice),
+	if (twice < r->nb_relay_pool_names)
+		return conf_fail(x, conf_node_of(x->root, &r->relay_pool_names, twice),
 			"is in the list already: remove one");
 	return 0;
 }
@@ -329,12 +307,10 @@ static int check_pool_names(struct conf_ctx *x, char *const *const *field, uint3
 static int check_pools(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
-	int rc = check_pool_names(
-		x, (char *const *const *)&t->relay_pool_names, t->nb_relay_pool_names);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++)
-		if (check_pool_names(x, (char *const *const *)&t->realms[i].relay_pool_names,
-			    t->realms[i].nb_relay_pool_names) != 0)
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !conf_fail_enough(x); i++)
+		if (check_pool_names(x, turn_config_realm(t, i)) != 0)
 			rc = -EINVAL;
 	return rc;
 }
@@ -343,8 +319,8 @@ static int check_pools(struct conf_ctx *x)
 
 int conf_realms_check(struct conf_ctx *x)
 {
-	static int (*const checks[])(struct conf_ctx *) = {check_first, check_others,
-		check_realm_names, check_listeners, check_origins, check_pools};
+	static int (*const checks[])(struct conf_ctx *) = {
+		check_logins, check_realm_names, check_listeners, check_origins, check_pools};
 	struct turn_config *t = &x->conf->turn;
 	int rc = 0;
 

@@ -59,18 +59,7 @@ static void warn_secret(struct conf_report *r, struct conf_at location, const ch
 			SECRET_SHORT);
 }
 
-// Warns of users of one realm. field is the array's field, and key names the place.
-static void warn_users(const struct conf *c, struct conf_report *r, struct turn_user *const *field,
-	uint32_t nb, const char *key)
-{
-	for (uint32_t i = 0; i < nb && !conf_warned(r); i++) {
-		const struct turn_user *u = &(*field)[i];
-
-		warn_placeholder(r, (struct conf_at){c, &u->password, 0, key}, u->password);
-	}
-}
-
-static void warn_realm(struct conf_report *r, struct conf_at location, const char *realm)
+static void warn_name(struct conf_report *r, struct conf_at location, const char *realm)
 {
 	if (strlen(realm) > REALM_SHORT)
 		conf_tell(r, CONF_WARNING, location,
@@ -94,32 +83,38 @@ static bool serves_realm(const struct conf *c, const char *realm)
 	return false;
 }
 
-static void warn_realms(const struct conf *c, struct conf_report *r)
+static void warn_further(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->turn.nb_realms && !conf_warned(r); i++) {
 		const struct turn_realm *m = &c->turn.realms[i];
-		const struct conf_at location = {c, &m->name, 0, "realms"};
 
-		warn_realm(r, location, m->name);
-		warn_users(c, r, &m->users, m->nb_users, "realms");
-		for (uint32_t k = 0; k < m->nb_secrets && !conf_warned(r); k++)
-			warn_secret(
-				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
 		if (!serves_realm(c, m->name))
-			conf_tell(r, CONF_WARNING, location,
+			conf_tell(r, CONF_WARNING, (struct conf_at){c, &m->name, 0, "realms"},
 				"no listener serves this realm: name it in listeners[].realms");
 	}
+}
+
+// Warns of the name, the users and the secrets of a realm. section names the place.
+static void warn_realm(const struct conf *c, struct conf_report *r, const struct turn_realm *m,
+	const char *section)
+{
+	warn_name(r, (struct conf_at){c, &m->name, 0, section}, m->name);
+	for (uint32_t i = 0; i < m->nb_users && !conf_warned(r); i++) {
+		const struct turn_user *u = &m->users[i];
+
+		warn_placeholder(r, (struct conf_at){c, &u->password, 0, section}, u->password);
+	}
+	for (uint32_t i = 0; i < m->nb_secrets && !conf_warned(r); i++)
+		warn_secret(r, (struct conf_at){c, &m->secrets, i, section}, m->secrets[i]);
 }
 
 static void warn_auth(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
 
-	warn_realm(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
-	warn_users(c, r, &t->users, t->nb_users, "auth.users");
-	warn_realms(c, r);
-	for (uint32_t i = 0; i < t->nb_secrets && !conf_warned(r); i++)
-		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
+	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !conf_warned(r); i++)
+		warn_realm(c, r, turn_config_realm(t, i), i == 0 ? "auth" : "realms");
+	warn_further(c, r);
 	if (t->nonce_secret[0] != '\0')
 		warn_secret(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
 }
@@ -253,8 +248,11 @@ static void warn_mapped(
 static void warn_denied(const struct conf *c, struct conf_report *r)
 {
 	warn_mapped(c, r, &c->turn.deny, c->turn.nb_deny);
-	for (uint32_t i = 0; i < c->turn.nb_realms; i++)
-		warn_mapped(c, r, &c->turn.realms[i].deny, c->turn.realms[i].nb_deny);
+	for (uint32_t i = 0; i < turn_config_nb_realms(&c->turn); i++) {
+		const struct turn_realm *m = turn_config_realm(&c->turn, i);
+
+		warn_mapped(c, r, &m->deny, m->nb_deny);
+	}
 }
 
 static void warn_log(const struct conf *c, struct conf_report *r)

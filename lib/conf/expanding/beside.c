@@ -45,8 +45,11 @@ static bool is_named_by_any(const struct turn_config *t, const struct addr *a)
 {
 	bool named = is_named(a, t->allow, t->nb_allow);
 
-	for (uint32_t i = 0; i < t->nb_realms; i++)
-		named |= is_named(a, t->realms[i].allow, t->realms[i].nb_allow);
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++) {
+		const struct turn_realm *r = turn_config_realm(t, i);
+
+		named |= is_named(a, r->allow, r->nb_allow);
+	}
 	return named;
 }
 

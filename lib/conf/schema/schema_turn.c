@@ -184,10 +184,10 @@ CONF_RELAY_ROWS(X)
 {"auth", CONF_SECTION, REQUIRED,
 	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, secret or other "
 	"key, unless there are `realms`."},
-{"auth.realm", CONF_TEXT, ONE(conf, turn.realm), OPAQUE_REQUIRED, RANGE(1, 763),
+{"auth.realm", CONF_TEXT, ONE(conf, turn.first.name), OPAQUE_REQUIRED, RANGE(1, 763),
 	.help = "The realm. With up to 16 bytes unauthenticated answers have at most 3 times the "
 	"size of their request (amplification)."},
-{"auth.users", CONF_ITEMS, MANY(conf, turn.users, turn.nb_users), RANGE(0, 65536),
+{"auth.users", CONF_ITEMS, MANY(conf, turn.first.users, turn.first.nb_users), RANGE(0, 65536),
 	.help = "Users with a password, or with keys made from it for this realm."},
 {"auth.users[].name", CONF_TEXT, ONE(turn_user, name), OPAQUE_REQUIRED, RANGE(1, 508),
 	.help = "Unique user name. Names, passwords and realms are prepared as OpaqueString (RFC "
@@ -202,10 +202,11 @@ CONF_RELAY_ROWS(X)
 	.help = "Instead of a password: MD5 of `name:realm:password`, for MESSAGE-INTEGRITY."},
 {"auth.users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
 	.help = "Instead of a password, alone or beside `key`: SHA-256 of `name:realm:password`."},
-{"auth.secrets", CONF_TEXTS, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
+{"auth.secrets", CONF_TEXTS, MANY(conf, turn.first.secrets, turn.first.nb_secrets), RANGE(0, 16),
 	.help = "Secrets shared with a web service that issues time-limited users (`expiry:id`, as "
 	"coturn's `static-auth-secret`). Several allow rotation."},
-{"auth.secret-files", CONF_SECRET_FILES, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
+{"auth.secret-files", CONF_SECRET_FILES, MANY(conf, turn.first.secrets, turn.first.nb_secrets),
+	RANGE(0, 16),
 	.help = "Files with one more such secret each; at most 16 together with `auth.secrets`. A "
 	"relative name starts at `$CREDENTIALS_DIRECTORY` if set (systemd's `LoadCredential=`), "
 	"else at the directory of the configuration file that has the key. The secret is one line, "
@@ -221,10 +222,11 @@ CONF_AUTH_ROWS(X)
 	"always refused. `ignored`: no effect, as with coturn and eturnal. `refresh-refused`: "
 	"requests get 401, so an allocation ends with its current lifetime. `ends-session`: no "
 	"lifetime goes beyond the expiry. A reload applies to a client's next request."},
-{"auth.origins", CONF_TEXTS, MANY(conf, turn.origins, turn.nb_origins), RANGE(0, 16),
+{"auth.origins", CONF_TEXTS, MANY(conf, turn.first.origins, turn.first.nb_origins), RANGE(0, 16),
 	.help = "As `realms[].origins`, for `auth.realm`."},
-{"auth.relay-pools", CONF_TEXTS, MANY(conf, turn.relay_pool_names, turn.nb_relay_pool_names),
-	RANGE(0, 15), .absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."},
+{"auth.relay-pools", CONF_TEXTS,
+	MANY(conf, turn.first.relay_pool_names, turn.first.nb_relay_pool_names), RANGE(0, 15),
+	.absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret accepts "
 	"them."},
 {"auth.nonce.lifetime", CONF_TIME, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),

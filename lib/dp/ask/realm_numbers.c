@@ -22,7 +22,7 @@ const char *dp_realm_name(const struct dp *d, unsigned int number)
 	const char *name = NULL;
 
 	if (number == 0)
-		return d->conf->turn.realm;
+		return d->conf->turn.first.name;
 	if (number < TURN_REALM_NUMBERS)
 		name = turn_tallies_name(d->tallies, (uint8_t)number);
 	return name != NULL ? name : "";

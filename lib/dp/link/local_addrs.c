@@ -79,8 +79,11 @@ static bool is_named(const struct turn_config *c, const struct addr *a)
 {
 	bool found = is_among(c->allow, c->nb_allow, a);
 
-	for (uint32_t i = 0; i < c->nb_realms; i++)
-		found |= is_among(c->realms[i].allow, c->realms[i].nb_allow, a);
+	for (uint32_t i = 0; i < turn_config_nb_realms(c); i++) {
+		const struct turn_realm *r = turn_config_realm(c, i);
+
+		found |= is_among(r->allow, r->nb_allow, a);
+	}
 	return found;
 }
 

@@ -396,11 +396,11 @@ static json_t *list_realms(const struct control *k, const struct dp_stats *s)
 	struct dp_realm r;
 
 	in_use_read();
-	dp_realm_stats(k->dp, s, 0, &r);
-	json_array_append_new(list, realm_of(t->realm, &r));
-	for (uint32_t i = 0; i < t->nb_realms; i++) {
-		dp_realm_stats(k->dp, s, t->realms[i].number, &r);
-		json_array_append_new(list, realm_of(t->realms[i].name, &r));
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++) {
+		const struct turn_realm *realm = turn_config_realm(t, i);
+
+		dp_realm_stats(k->dp, s, realm->number, &r);
+		json_array_append_new(list, realm_of(realm->name, &r));
 	}
 	in_use_done();
 	return list;
@@ -460,7 +460,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "version", json_string(SLIPRING_VERSION));
 	json_object_set_new(o, "pid", shown_number((uint64_t)getpid()));
 	json_object_set_new(o, "configuration", shown_text(k->conf->path));
-	json_object_set_new(o, "realm", shown_text(k->conf->turn.realm));
+	json_object_set_new(o, "realm", shown_text(k->conf->turn.first.name));
 	json_object_set_new(o, "uptime", shown_number((now->at_ms - k->facts.started_ms) / 1000));
 	add_counters(o, &total);
 	if (allocations_most(k, &total) > 0)

@@ -115,7 +115,7 @@ uint32_t fields_realms(const struct control *k)
 	uint32_t nb;
 
 	in_use_read();
-	nb = k->conf->turn.nb_realms;
+	nb = turn_config_nb_realms(&k->conf->turn) - 1;
 	in_use_done();
 	return nb;
 }

@@ -328,7 +328,8 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	char text[128];
 
 	rte_tel_data_add_dict_string(t, "path", mgmt_rows_text(c->path, text, sizeof(text)));
-	rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(c->turn.realm, text, sizeof(text)));
+	rte_tel_data_add_dict_string(
+		t, "realm", mgmt_rows_text(c->turn.first.name, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "workers", c->workers);
 	rte_tel_data_add_dict_string(t, "idle", conf_idle_name(c->idle));
 	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);
@@ -341,9 +342,9 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
 	rte_tel_data_add_dict_u64(t, "quarantine", c->turn.quarantine_s);
-	rte_tel_data_add_dict_u64(t, "realms", c->turn.nb_realms + 1u);
-	rte_tel_data_add_dict_u64(t, "users", c->turn.nb_users);
-	rte_tel_data_add_dict_u64(t, "secrets", c->turn.nb_secrets);
+	rte_tel_data_add_dict_u64(t, "realms", turn_config_nb_realms(&c->turn));
+	rte_tel_data_add_dict_u64(t, "users", c->turn.first.nb_users);
+	rte_tel_data_add_dict_u64(t, "secrets", c->turn.first.nb_secrets);
 #define X(name, field) rte_tel_data_add_dict_u64(t, name, c->turn.field);
 	MGMT_NUMBERS(X)
 #undef X

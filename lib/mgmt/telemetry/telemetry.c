@@ -243,13 +243,15 @@ static int handle_histograms(const char *params, struct rte_tel_data *out)
 static bool add_realm(struct rte_tel_data *out, const struct dp_stats *s, unsigned int index)
 {
 	const struct turn_config *t = &state.conf->turn;
-	struct rte_tel_data *o = index <= t->nb_realms ? array_object(out) : NULL;
+	struct rte_tel_data *o = index < turn_config_nb_realms(t) ? array_object(out) : NULL;
+	const struct turn_realm *realm;
 	struct dp_realm r;
 
 	if (o == NULL)
 		return false;
-	dp_realm_stats(state.dp, s, index > 0 ? t->realms[index - 1].number : 0, &r);
-	mgmt_sums_add_realm(o, index > 0 ? t->realms[index - 1].name : t->realm, &r);
+	realm = turn_config_realm(t, index);
+	dp_realm_stats(state.dp, s, realm->number, &r);
+	mgmt_sums_add_realm(o, realm->name, &r);
 	return true;
 }
 
@@ -258,7 +260,7 @@ static int handle_realms(const char *params, struct rte_tel_data *out)
 	unsigned int page = 0, i = 0;
 	struct dp_stats s;
 
-	if (parse_numbers(params, &page, 1) < 0 || page > TURN_REALMS_MAX)
+	if (parse_numbers(params, &page, 1) < 0 || page > TURN_REALM_NUMBERS)
 		return answer_error(out, "usage: /slipring/realms or /slipring/realms,PAGE");
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);

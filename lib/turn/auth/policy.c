@@ -215,171 +215,9 @@ bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct ad
 	return local != NULL && routes_find(p->routes, p->nb_routes, local->port, peer) != NULL;
 }
 
-// --- users --------------------------------------------------------------------------------------
-
-static uint64_t name_hash(const struct turn_policy *p, const void *name, size_t len)
-{
-	return hash_bytes(&p->key, name, len);
-}
-
-static uint64_t userhash_hash(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
-{
-	const struct addr a = addr_from_v6(ident);
-
-	return hash_addr(&p->key, &a, 0);
-}
-
-const struct policy_user *policy_user_by_name(
-	const struct turn_policy *p, const void *name, size_t len)
-{
-	const uint64_t hash = name_hash(p, name, len);
-	struct table_iter it = {0};
-	uint32_t i;
-
-	while (table_next(&p->by_name, hash, &it, &i)) {
-		const struct policy_user *u = &p->users[i];
-
-		if (strlen(u->name) == len && memcmp(u->name, name, len) == 0)
-			return u;
-	}
-	return NULL;
-}
-
-const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32])
-{
-	const uint64_t h = userhash_hash(p, hash);
-	struct table_iter it = {0};
-	uint32_t i;
-
-	while (table_next(&p->by_hash, h, &it, &i)) {
-		if (memcmp(p->users[i].userhash, hash, 32) == 0)
-			return &p->users[i];
-	}
-	return NULL;
-}
-
-bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
-{
-	const uint64_t h = userhash_hash(p, ident);
-	struct table_iter it = {0};
-	uint32_t i;
-
-	while (table_next(&p->by_hash, h, &it, &i)) {
-		if (memcmp(p->users[i].userhash, ident, TURN_IDENT_LEN) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool policy_has_key(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
-{
-#define X(nb, ident_of)                                                 \
-	for (uint32_t i = 0; i < nb(p); i++)                            \
-		if (memcmp(ident_of(p, i), ident, TURN_IDENT_LEN) == 0) \
-			return true;
-	TURN_IDENTS(X)
-#undef X
-	return false;
-}
-
-// --- making: users and secrets ------------------------------------------------------------------
+// --- making: keys ------------------------------------------------------------------------------
 
 // Every builder below returns 0 or an errno value.
-
-static int make_user(struct policy_user *u, const struct turn_user *user,
-	struct stun_crypto *crypto, const char *realm)
-{
-	struct stun_credential cred = {
-		.user = user->name, .user_len = strlen(user->name), .realm = realm};
-
-	u->name = strdup(user->name);
-	if (u->name == NULL)
-		return ENOMEM;
-	if (!stun_userhash(crypto, cred.user, cred.user_len, realm, u->userhash))
-		return EIO;
-	u->md5 = user->md5;
-	u->sha256 = user->sha256;
-	if (user->password == NULL)
-		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
-	cred.password = user->password;
-	cred.password_len = strlen(user->password);
-	// if libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
-	if (u->md5.len == 0 && !stun_key_make(crypto, STUN_ALG_MD5, &cred, &u->md5))
-		u->md5.len = 0;
-	if (u->sha256.len == 0 && !stun_key_make(crypto, STUN_ALG_SHA256, &cred, &u->sha256))
-		return EIO;
-	return 0;
-}
-
-static int copy_users(
-	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto)
-{
-	p->users = secret_alloc((c->nb_users + 1) * sizeof(*p->users));
-	if (p->users == NULL)
-		return ENOMEM;
-	for (uint32_t i = 0; i < c->nb_users; i++) {
-		int err;
-
-		p->nb_users = i + 1;
-		err = make_user(&p->users[i], &c->users[i], crypto, p->realm);
-		if (err != 0)
-			return err;
-	}
-	return 0;
-}
-
-static int index_users(struct turn_policy *p)
-{
-	const size_t size = table_size(p->nb_users);
-
-	p->table_mem = aligned_alloc(64, 2 * size);
-	if (p->table_mem == NULL)
-		return ENOMEM;
-	memset(p->table_mem, 0, 2 * size);
-	table_init(&p->by_name, p->table_mem, p->nb_users);
-	table_init(&p->by_hash, (char *)p->table_mem + size, p->nb_users);
-	for (uint32_t i = 0; i < p->nb_users; i++) {
-		const struct policy_user *u = &p->users[i];
-
-		if (policy_user_by_name(p, u->name, strlen(u->name)) != NULL)
-			return EEXIST;
-		if (!table_insert(&p->by_name, name_hash(p, u->name, strlen(u->name)), i) ||
-			!table_insert(&p->by_hash, userhash_hash(p, u->userhash), i))
-			return ENOMEM;
-	}
-	return 0;
-}
-
-static int copy_secrets(struct turn_policy *p, const struct turn_config *c)
-{
-	p->secrets = calloc(c->nb_secrets + 1, sizeof(*p->secrets));
-	if (p->secrets == NULL)
-		return ENOMEM;
-	for (uint32_t i = 0; i < c->nb_secrets; i++) {
-		p->secrets[i] = secret_copy(c->secrets[i]);
-		if (p->secrets[i] == NULL)
-			return ENOMEM;
-		p->nb_secrets = i + 1;
-	}
-	return 0;
-}
-
-int policy_make_users(
-	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto)
-{
-	int err = copy_users(p, c, crypto);
-
-	if (err == 0)
-		err = index_users(p);
-	if (err == 0)
-		err = copy_secrets(p, c);
-#define X(type, field, make, free) \
-	if (err == 0)              \
-		err = make(&p->field, c, p->realm, crypto);
-	TURN_POLICY_REALM(X)
-#undef X
-	return err;
-}
 
 // The keys of nonces, and those of features, depend only on the fleet's secret, so that all servers
 // of the fleet share them.
@@ -566,10 +404,13 @@ static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
 
 static bool needs_names(const struct turn_config *c)
 {
-	bool needs = c->nb_secrets + turn_config_others(c) > 0;
+	bool needs = false;
 
-	for (uint32_t i = 0; i < c->nb_realms; i++)
-		needs |= c->realms[i].nb_secrets + turn_realm_others(&c->realms[i]) > 0;
+	for (uint32_t i = 0; i < turn_config_nb_realms(c); i++) {
+		const struct turn_realm *r = turn_config_realm(c, i);
+
+		needs |= turn_realm_credentials(r) > r->nb_users;
+	}
 	return needs;
 }
 
@@ -618,10 +459,9 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 	TURN_POLICY_VALUES(X)
 #undef X
 	p->needs_names = needs_names(c);
-	p->realm = strdup(c->realm != NULL ? c->realm : "");
-	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);
+	err = derive_keys(p, c, crypto, boot_key);
 	if (err == 0)
-		err = policy_make_users(p, c, crypto);
+		err = policy_make_realm(p, &c->first, crypto);
 	if (err == 0)
 		err = policy_make_addresses(p, c);
 	if (err == 0)
@@ -664,34 +504,12 @@ void policy_free_addresses(struct turn_policy *p)
 	free(p->routes);
 }
 
-// Frees the data that the first realm owns and the others share.
-static void free_shared(struct turn_policy *p)
-{
-	realms_free(p->realms);
-	policy_free_addresses(p);
-	free(p->nat64);
-}
-
-// Keys and secrets are wiped: a reload must not leave withdrawn ones in memory.
 void turn_policy_free(struct turn_policy *p)
 {
 	if (p == NULL)
 		return;
-	for (uint32_t i = 0; i < p->nb_users; i++)
-		free(p->users[i].name);
-	for (uint32_t i = 0; i < p->nb_secrets; i++)
-		secret_free(p->secrets[i]);
-#define X(type, field, make, free) free(&p->field);
-	TURN_POLICY_REALM(X)
-#undef X
-	secret_free(p->users);
-	free(p->secrets);
-	free(p->realm);
-	free(p->table_mem);
-	prefixes_free(p->own_rules);
-	if (p->first == NULL)
-		free_shared(p);
-	else
-		free(p->relay_pools.rule);
-	secret_free(p);
+	realms_free(p->realms);
+	policy_free_addresses(p);
+	free(p->nat64);
+	policy_free_realm(p);
 }

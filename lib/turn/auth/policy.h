@@ -30,9 +30,6 @@ struct turn_policy {
 	char *realm;
 	uint8_t number; // number of the realm: 0 is the first
 	struct realms *realms; // in the first realm's policy; NULL = there is only one realm
-	// The first realm's policy, in those of the others. It owns everything except users,
-	// secrets, own_rules and relay_pools.rule.
-	const struct turn_policy *first;
 	struct policy_user *users; // nb_users
 	uint32_t nb_users;
 	// Hash indices into users: by name, and by userhash (its first 16 bytes are hashed).
@@ -89,10 +86,13 @@ bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDEN
 // True if a feature has a user with this ident (TURN_IDENTS).
 bool policy_has_key(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
-// Makes the users and secrets of *c for the realm p->realm. Returns 0 or an errno value;
-// turn_policy_free frees a partial result in either case.
-int policy_make_users(
-	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto);
+// Makes the parts of a policy that belong to one realm: its name and number, its limits, users,
+// secrets and own_rules. p->limits are those of all realms, and p->key is made. Returns 0 or an
+// errno value; policy_free_realm frees a partial result in either case.
+int policy_make_realm(
+	struct turn_policy *p, const struct turn_realm *realm, struct stun_crypto *crypto);
+// Frees them, and p itself.
+void policy_free_realm(struct turn_policy *p);
 
 // Makes the parts of a policy that depend on the box's addresses and on the rules for peers: the
 // fields from rules to routes, except nat64. Returns 0 or an errno value; policy_free_addresses

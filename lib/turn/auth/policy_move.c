@@ -56,7 +56,6 @@ static int move_realm(
 	take_addresses(n, first);
 	n->relay_pools.rule = p->relay_pools.rule;
 	n->relay_pools.nb_rules = p->relay_pools.nb_rules;
-	n->first = first;
 	r->list[r->nb++] = n;
 	r->by_number[n->number] = n;
 	return 0;

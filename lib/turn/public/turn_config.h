@@ -169,20 +169,21 @@ struct turn_relay_pool {
 	uint32_t nb_addresses, nb_peers;
 };
 
-// A further realm, and the settings that it does not share with the first one.
+// A realm, and the settings that it does not share with others.
 #define TURN_REALMS_MAX 128
 #define TURN_REALM_NUMBERS 256 // 0 is the first realm's
 struct turn_realm {
 	char *name;
 	char **origins; // ORIGINs whose clients are challenged for credentials of this realm
 	struct turn_user *users;
-	char **secrets;
+	char **secrets; // REST secrets
 	struct prefix *allow, *deny; // in addition to those of turn_config
 	char **relay_pool_names; // pools for its peers; NULL = all
 	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
 	uint32_t allocations; // 0 = only the limit for all realms together
-	uint32_t per_user; // 0 = as in the first realm
-	// 1 to 255. Allocations store it, so a realm keeps its number for the life of the process.
+	uint32_t per_user; // 0 = as for all realms
+	// 0 is the first realm's. Allocations store it, so a realm keeps its number for the life of
+	// the process.
 	uint8_t number;
 #define X(type, field) type field;
 	TURN_CONFIG_REALM_FIELDS(X)
@@ -202,12 +203,9 @@ struct turn_tcp {
 };
 
 struct turn_config {
-	char *realm; // the first realm
-	struct turn_user *users;
-	char **secrets; // REST secrets
-	char **origins, **relay_pool_names; // of the first realm, as in struct turn_realm
+	struct turn_realm first; // there is always one realm
 	struct turn_realm *realms; // the further realms
-	uint32_t nb_users, nb_secrets, nb_origins, nb_relay_pool_names, nb_realms;
+	uint32_t nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process
@@ -242,25 +240,32 @@ struct turn_config {
 	struct turn_pools pools;
 #define X(type, field) type field;
 	TURN_CONFIG_FIELDS(X)
-	TURN_CONFIG_REALM_FIELDS(X)
 #undef X
 };
 
-#define X(number) +c->number
-// Numbers of credentials that are neither users nor secrets: of the first realm, and of another.
-static inline uint32_t turn_config_others(const struct turn_config *c)
+// The number of realms, and the realm at an index below it: 0 is the first. The realm may be
+// changed if *c may be.
+static inline uint32_t turn_config_nb_realms(const struct turn_config *c)
 {
-	return 0 TURN_CONFIG_CREDENTIALS(X);
+	return c->nb_realms + 1;
 }
 
-static inline uint32_t turn_realm_others(const struct turn_realm *c)
+static inline struct turn_realm *turn_config_realm(const struct turn_config *c, uint32_t i)
 {
-	return 0 TURN_CONFIG_CREDENTIALS(X);
+	return i == 0 ? (struct turn_realm *)&c->first : &c->realms[i - 1];
 }
+
+// Number of credentials that let clients log in to a realm.
+static inline uint32_t turn_realm_credentials(const struct turn_realm *r)
+{
+#define X(number) +r->number
+	return r->nb_users + r->nb_secrets TURN_CONFIG_CREDENTIALS(X);
 #undef X
+}
 
 // True if all clients are one user, so that users need no protection from each other.
 static inline bool turn_config_one_user(const struct turn_config *c)
 {
-	return c->nb_users == 1 && c->nb_secrets + turn_config_others(c) + c->nb_realms == 0;
+	return turn_config_nb_realms(c) == 1 && c->first.nb_users == 1 &&
+		turn_realm_credentials(&c->first) == 1;
 }

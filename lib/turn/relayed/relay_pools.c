@@ -73,7 +73,7 @@ static bool is_among(const char *name, char *const *names, uint32_t nb)
 }
 
 bool relay_pools_rules(
-	struct relay_pools *p, const struct turn_config *c, char *const *names, uint32_t nb)
+	struct relay_pools *p, const struct turn_config *c, const struct turn_realm *realm)
 {
 	size_t most = 0;
 
@@ -86,7 +86,8 @@ bool relay_pools_rules(
 	for (uint32_t i = 0; i < c->nb_relay_pools; i++) {
 		const struct turn_relay_pool *pool = &c->relay_pools[i];
 
-		if (names != NULL && !is_among(pool->name, names, nb))
+		if (realm->relay_pool_names != NULL &&
+			!is_among(pool->name, realm->relay_pool_names, realm->nb_relay_pool_names))
 			continue;
 		for (uint32_t k = 0; k < pool->nb_peers; k++)
 			p->rule[p->nb_rules++] = (struct relay_pool_rule){pool->peers[k], i + 1};
@@ -113,7 +114,7 @@ bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
 		.nb_relay = c->nb_relay,
 		.nb_pools = c->nb_relay_pools};
 	if (p->addr == NULL || p->apart == NULL || p->relay == NULL ||
-		!relay_pools_rules(p, c, c->relay_pool_names, c->nb_relay_pool_names))
+		!relay_pools_rules(p, c, &c->first))
 		return false;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[i] = c->relay[i];

@@ -28,10 +28,10 @@ struct relay_pools {
 // Makes the pools, with the rules of the first realm's pools. False without memory;
 // relay_pools_free frees a partial result in either case.
 bool relay_pools_make(struct relay_pools *p, const struct turn_config *c);
-// Gives p rules of its own, for the pools with these names; NULL: for all pools. False without
-// memory. The caller frees p->rule in either case.
+// Gives p rules of its own, for the pools of a realm. False without memory. The caller frees
+// p->rule in either case.
 bool relay_pools_rules(
-	struct relay_pools *p, const struct turn_config *c, char *const *names, uint32_t nb);
+	struct relay_pools *p, const struct turn_config *c, const struct turn_realm *realm);
 void relay_pools_free(struct relay_pools *p);
 // The source by which a peer sees the relay address with this index: an index into p->addr. It is
 // the index itself if the peer is in no pool.

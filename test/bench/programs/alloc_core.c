@@ -135,9 +135,9 @@ static void configure(struct bench *b)
 		if (addr_prefix_parse(subnet, &local[i].subnet) != 0)
 			die("a prefix does not parse");
 	}
-	b->config = (struct turn_config){.realm = (char *)REALM,
-		.users = &user,
-		.nb_users = 1,
+	b->config = (struct turn_config){.first.name = (char *)REALM,
+		.first.users = &user,
+		.first.nb_users = 1,
 		.nonce_lifetime_s = 600,
 		.nonce_secret = (char *)"",
 		.listeners = &listener,

@@ -34,7 +34,7 @@ void policy_fixture_box(struct policy_fixture_box *b)
 		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
 	};
 	b->c = (struct turn_config){
-		.realm = (char *)"turn.test",
+		.first.name = (char *)"turn.test",
 		.nonce_secret = (char *)"",
 		.relay = b->relay,
 		.nb_relay = 2,

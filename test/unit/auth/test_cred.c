@@ -75,11 +75,11 @@ static struct turn_policy *policy_with(uint32_t nb_secrets)
 			.password = (char *)"pw"},
 	};
 	char *secrets[] = {(char *)"north", (char *)"south", (char *)"west"};
-	const struct turn_config c = {.realm = (char *)REALM,
-		.users = users,
-		.nb_users = sizeof(users) / sizeof(users[0]),
-		.secrets = secrets,
-		.nb_secrets = nb_secrets,
+	const struct turn_config c = {.first.name = (char *)REALM,
+		.first.users = users,
+		.first.nb_users = sizeof(users) / sizeof(users[0]),
+		.first.secrets = secrets,
+		.first.nb_secrets = nb_secrets,
 		.nonce_secret = (char *)"",
 		.nonce_lifetime_s = 600,
 		.rest_expiry = TURN_REST_IGNORED,

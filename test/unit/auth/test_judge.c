@@ -82,7 +82,7 @@ static void a_user_who_is_gone_ends(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
-	c.nb_users = 1; // ivan
+	c.first.nb_users = 1; // ivan
 	assert_int_equal(reload(&c, false), 1);
 	assert_int_equal(f.told.ended[TURN_END_USER], 1);
 	assert_int_equal(fixture_event(&f, 0)->name_len, 3);
@@ -101,7 +101,7 @@ static void without_secrets_rest_users_end(void **state)
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
-	c.nb_secrets = 0;
+	c.first.nb_secrets = 0;
 	assert_int_equal(reload(&c, false), 1);
 	assert_int_equal(f.told.ended[TURN_END_USER], 1);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
@@ -191,7 +191,7 @@ static void a_call_does_bounded_work(void **state)
 
 		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	}
-	c.nb_users = 1;
+	c.first.nb_users = 1;
 	fresh = turn_policy_create(&c, f.crypto, (const uint8_t[32]){0});
 	j = turn_judge_create(f.policy, fresh, f.quota, false);
 	turn_shard_set_policy(f.shard, fresh);
@@ -226,7 +226,7 @@ static int setup_many(void **state)
 	*state = &f;
 	c.port_lo = 49152;
 	c.port_hi = 65535;
-	c.users = crowd;
+	c.first.users = crowd;
 	fixture_open(&f, &c, 1);
 	for (unsigned int i = 0; i < MANY; i++) {
 		struct fixture_client eve = fixture_eve("198.51.100.8", (uint16_t)(5000 + i));
@@ -264,7 +264,7 @@ static void all_of_a_user_end_within_a_second(void **state)
 	struct turn_config c = f.config;
 	unsigned int ended;
 
-	c.nb_users = 1;
+	c.first.nb_users = 1;
 	assert_in_range(calls_of(&c, false, &ended), 1, CALLS);
 	assert_int_equal(ended, MANY);
 }

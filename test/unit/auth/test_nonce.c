@@ -288,7 +288,7 @@ static void test_fleet(void **state)
 {
 	static const uint8_t boot[2][32] = {{1}, {2}};
 	struct turn_config c = {
-		.realm = (char *)"turn.test", .nonce_lifetime_s = LIFETIME, .workers = 1};
+		.first.name = (char *)"turn.test", .nonce_lifetime_s = LIFETIME, .workers = 1};
 	const struct {
 		const char *secret_a, *secret_b;
 		int boot_b;

@@ -548,11 +548,11 @@ static void test_users(void **state)
 	static char names[NB_USERS][16];
 	char realm[] = "turn.test", secret[] = "s3cret", password[] = "pw";
 	char *secrets[] = {secret};
-	struct turn_config c = {.realm = realm,
-		.users = users,
-		.nb_users = NB_USERS,
-		.secrets = secrets,
-		.nb_secrets = 1};
+	struct turn_config c = {.first.name = realm,
+		.first.users = users,
+		.first.nb_users = NB_USERS,
+		.first.secrets = secrets,
+		.first.nb_secrets = 1};
 	struct turn_policy *p;
 
 	for (int i = 0; i < NB_USERS; i++) {
@@ -583,7 +583,8 @@ static void test_users(void **state)
 static void test_bad_users(void **state)
 {
 	struct turn_user users[2] = {{.name = (char *)"ivan"}, {.name = (char *)"ivan"}};
-	struct turn_config c = {.realm = (char *)"r", .users = users, .nb_users = 2};
+	struct turn_config c = {
+		.first.name = (char *)"r", .first.users = users, .first.nb_users = 2};
 
 	errno = 0;
 	assert_null(turn_policy_create(
@@ -598,7 +599,7 @@ static void test_bad_users(void **state)
 static void test_nonce_key(void **state)
 {
 	static const uint8_t other_boot[32] = {4};
-	struct turn_config c = {.realm = (char *)"r", .nonce_secret = (char *)""};
+	struct turn_config c = {.first.name = (char *)"r", .nonce_secret = (char *)""};
 	struct turn_policy *p[4];
 
 	p[0] = turn_policy_create(&c, policy_fixture_crypto, policy_fixture_boot_key);

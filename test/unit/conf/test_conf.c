@@ -78,13 +78,13 @@ static void test_issue_file(void **state)
 	assert_int_equal(t->port_lo, 49152);
 	assert_int_equal(t->port_hi, 65535);
 	assert_int_equal(t->quarantine_s, 120);
-	assert_string_equal(t->realm, "turn.test");
-	assert_int_equal(t->nb_users, 1);
-	assert_string_equal(t->users[0].name, "ivan");
-	assert_string_equal(t->users[0].password, "pw");
-	assert_int_equal(t->users[0].md5.len, 0);
-	assert_int_equal(t->nb_secrets, 1);
-	assert_string_equal(t->secrets[0], "s3cret");
+	assert_string_equal(t->first.name, "turn.test");
+	assert_int_equal(t->first.nb_users, 1);
+	assert_string_equal(t->first.users[0].name, "ivan");
+	assert_string_equal(t->first.users[0].password, "pw");
+	assert_int_equal(t->first.users[0].md5.len, 0);
+	assert_int_equal(t->first.nb_secrets, 1);
+	assert_string_equal(t->first.secrets[0], "s3cret");
 	assert_int_equal(t->nonce_lifetime_s, 600);
 	assert_string_equal(t->nonce_secret, "");
 	assert_int_equal(t->limits.allocations, 100000);
@@ -168,7 +168,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
 	assert_int_equal(c->turn.port_hi, d->turn.port_hi);
 	assert_int_equal(c->turn.quarantine_s, d->turn.quarantine_s);
-	assert_int_equal(c->turn.nb_users, d->turn.nb_users);
+	assert_int_equal(c->turn.first.nb_users, d->turn.first.nb_users);
 	assert_int_equal(c->turn.nonce_lifetime_s, d->turn.nonce_lifetime_s);
 	assert_string_equal(c->turn.nonce_secret, d->turn.nonce_secret);
 	assert_same_limits(c, d);
@@ -382,11 +382,11 @@ static void test_good_text(void **state)
 	assert_int_equal(c->turn.nb_allow, 5);
 	assert_prefix(&c->turn.allow[2], "10.1.0.2/31");
 	assert_prefix(&c->turn.deny[0], "fd00:1::/32");
-	assert_null(c->turn.users[1].password);
-	assert_int_equal(c->turn.users[1].md5.len, 16);
-	assert_int_equal(c->turn.users[1].md5.bytes[1], 0x23);
-	assert_int_equal(c->turn.users[1].md5.bytes[15], 0xef);
-	assert_int_equal(c->turn.users[1].sha256.len, 0);
+	assert_null(c->turn.first.users[1].password);
+	assert_int_equal(c->turn.first.users[1].md5.len, 16);
+	assert_int_equal(c->turn.first.users[1].md5.bytes[1], 0x23);
+	assert_int_equal(c->turn.first.users[1].md5.bytes[15], 0xef);
+	assert_int_equal(c->turn.first.users[1].sha256.len, 0);
 	conf_free(c);
 }
 
@@ -517,7 +517,7 @@ static void test_values(void **state)
 	conf_free(c);
 	// text that looks like another type is still text
 	c = load_edit("password: hunter2", "password: 123456");
-	assert_string_equal(c->turn.users[0].password, "123456");
+	assert_string_equal(c->turn.first.users[0].password, "123456");
 	conf_free(c);
 	c = load_edit("args: []", "args: [--no-huge, -m, '256']");
 	assert_int_equal(c->nb_eal_args, 3);

@@ -186,8 +186,8 @@ static void test_life(void **state)
 	assert_copies(1, 0, 2, 1);
 	conf_forget(c);
 	assert_copies(0, 0, 1, 0);
-	assert_int_equal(c->turn.nb_users, 2);
-	assert_int_equal(c->turn.nb_secrets, 1);
+	assert_int_equal(c->turn.first.nb_users, 2);
+	assert_int_equal(c->turn.first.nb_secrets, 1);
 	turn_policy_free(p);
 	assert_copies(0, 0, 0, 0);
 	conf_free(c);

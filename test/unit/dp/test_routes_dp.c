@@ -59,8 +59,8 @@ static void lead_apart(struct dp_world *w)
 		.number = 1};
 	w->conf.turn.realms = &realm;
 	w->conf.turn.nb_realms = 1;
-	w->conf.turn.relay_pool_names = of_first;
-	w->conf.turn.nb_relay_pool_names = 1;
+	w->conf.turn.first.relay_pool_names = of_first;
+	w->conf.turn.first.nb_relay_pool_names = 1;
 }
 
 static struct world_setup setups[] = {

@@ -212,7 +212,7 @@ static void no_report_of_an_end_is_lost(void **state)
 	struct turn_config c = w.f.config;
 	struct turn_redirect_note note[256];
 
-	c.nb_users = 0; // without ivan
+	c.first.nb_users = 0; // without ivan
 	for (unsigned int killed = 0; killed < 2; killed++) {
 		struct turn_policy *fresh = turn_policy_create(&c, w.f.crypto, key);
 		struct turn_judge *j = turn_judge_create(w.f.policy, fresh, w.f.quota, false);

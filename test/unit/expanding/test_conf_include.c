@@ -118,13 +118,13 @@ static void files_come_in_the_order_of_their_names(void **state)
 	put_user("d/9.yaml", "u9");
 	put_user("d/10.yaml", "u10");
 	c = load();
-	assert_int_equal(c->turn.nb_users, 6);
+	assert_int_equal(c->turn.first.nb_users, 6);
 	for (unsigned int i = 0; i < 6; i++)
-		assert_string_equal(c->turn.users[i].name, names[i]);
+		assert_string_equal(c->turn.first.users[i].name, names[i]);
 	assert_int_equal(c->nb_included, 4);
 	assert_string_equal(c->included[0], conf_dir_path("d/10.yaml"));
-	assert_string_equal(c->turn.users[0].password, "hunter2");
-	assert_string_equal(c->turn.users[5].password, "hunter6");
+	assert_string_equal(c->turn.first.users[0].password, "hunter2");
+	assert_string_equal(c->turn.first.users[5].password, "hunter6");
 	conf_free(c);
 }
 
@@ -138,7 +138,7 @@ static void other_files_are_left_out(void **state)
 		conf_dir_put(others[i], "nonsense: [\n");
 	c = load();
 	assert_int_equal(c->nb_included, 0);
-	assert_int_equal(c->turn.nb_users, 2);
+	assert_int_equal(c->turn.first.nb_users, 2);
 	conf_free(c);
 }
 
@@ -172,8 +172,8 @@ static void mappings_are_joined_and_lists_appended(void **state)
 	assert_int_equal(c->nb_ports, 3);
 	assert_string_equal(c->ports[2].name, "dmz");
 	assert_int_equal(c->turn.nb_listeners, 3);
-	assert_int_equal(c->turn.nb_secrets, 2);
-	assert_string_equal(c->turn.secrets[1], "hunter7hunter7hunter7");
+	assert_int_equal(c->turn.first.nb_secrets, 2);
+	assert_string_equal(c->turn.first.secrets[1], "hunter7hunter7hunter7");
 	assert_int_equal(c->turn.limits.allocations, 1000);
 	assert_int_equal(c->turn.limits.per_user, 3);
 	assert_int_equal(c->turn.limits.permission_s, 400);
@@ -200,7 +200,7 @@ static void a_name_is_relative_to_the_file(void **state)
 		c = conf_load(path, error);
 		if (c == NULL)
 			fail_msg("%s", error);
-		assert_int_equal(c->turn.nb_users, 3);
+		assert_int_equal(c->turn.first.nb_users, 3);
 		conf_free(c);
 	}
 }

@@ -452,8 +452,8 @@ static struct turn_user people[CLIENTS] = {{.name = "ivan", .password = "pw"},
 static void permit_many(struct dp_world *w)
 {
 	w->conf.turn.limits.permissions = 256;
-	w->conf.turn.users = people;
-	w->conf.turn.nb_users = CLIENTS;
+	w->conf.turn.first.users = people;
+	w->conf.turn.first.nb_users = CLIENTS;
 }
 
 // An error about one of the first client's many peers.

@@ -140,9 +140,9 @@ static void the_only_user_has_all(void **state)
 {
 	struct turn_config c = config();
 
-	c.users++; // eve
-	c.nb_users = 1;
-	c.nb_secrets = 0;
+	c.first.users++; // eve
+	c.first.nb_users = 1;
+	c.first.nb_secrets = 0;
 	c.pools = (struct turn_pools){.permissions = 20, .channels = 10};
 	open_world(&c);
 	assert_int_equal(grab(permit_nth), 2 * GREEDY + 20);

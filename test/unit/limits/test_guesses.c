@@ -66,7 +66,7 @@ static void beside_a_wrong_secret(unsigned int tries_a_second)
 			snprintf(name, sizeof(name), "1700100000:good%u", ms);
 			good.user = name;
 			assert_true(stun_rest_mac(
-				f.crypto, f.config.secrets[0], name, strlen(name), mac));
+				f.crypto, f.config.first.secrets[0], name, strlen(name), mac));
 			stun_rest_text(mac, password);
 			good.password = password;
 			assert_true(ask(&good));

@@ -20,9 +20,9 @@ static void names_and_passwords_are_composed(void **state)
 		"  users:\n"
 		"    - {name: a" OTHER_SPACE NFD ", password: " NFD OTHER_SPACE "2}\n");
 
-	assert_string_equal(c->turn.realm, NFC);
-	assert_string_equal(c->turn.users[0].name, "a " NFC);
-	assert_string_equal(c->turn.users[0].password, NFC " 2");
+	assert_string_equal(c->turn.first.name, NFC);
+	assert_string_equal(c->turn.first.users[0].name, "a " NFC);
+	assert_string_equal(c->turn.first.users[0].password, NFC " 2");
 	conf_free(c);
 }
 
@@ -98,7 +98,7 @@ static void lengths_count_the_prepared_form(void **state)
 	for (unsigned int i = 0; i < 84; i++)
 		strcat(name, "\u0958"); // 3 bytes become 6
 	c = conf_file_changed("name: ivan", name);
-	assert_int_equal(strlen(c->turn.users[0].name), 504);
+	assert_int_equal(strlen(c->turn.first.users[0].name), 504);
 	conf_free(c);
 	strcat(name, "\u0958");
 	text = conf_file_edit("name: ivan", name);

@@ -32,7 +32,7 @@ static void a_file_without_realms_has_one(void **state)
 	assert_non_null(c);
 	assert_int_equal(c->turn.nb_realms, 0);
 	assert_int_equal(c->turn.listeners[0].nb_realms, 0);
-	assert_null(c->turn.relay_pool_names);
+	assert_null(c->turn.first.relay_pool_names);
 	conf_free(c);
 }
 

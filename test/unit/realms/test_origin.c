@@ -25,10 +25,10 @@ static void same_origins_have_one_form(void **state)
 		{"https://a", "https://a"},
 		{"web+app-1.0://a", "web+app-1.0://a"},
 	};
-	char form[TURN_ORIGIN_MAX + 1];
+	char form[STUN_ORIGIN_MAX + 1];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_true(turn_origin_canonical(cases[i].text, strlen(cases[i].text), form));
+		assert_true(stun_origin_canonical(cases[i].text, strlen(cases[i].text), form));
 		assert_string_equal(form, cases[i].form);
 	}
 }
@@ -40,22 +40,22 @@ static void other_texts_are_no_origins(void **state)
 		"https://a:", "https://a:b", "https://a:1:2", "https://a:123456", "https://[::1",
 		"https://[]", "https://[::1]x", "https://a b", "https://a\t", "https://\x7f",
 		"ht\xc3\xa9://a", "https://\xff"};
-	char form[TURN_ORIGIN_MAX + 1];
+	char form[STUN_ORIGIN_MAX + 1];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_false(turn_origin_canonical(cases[i], strlen(cases[i]), form));
-	assert_false(turn_origin_canonical("https://a\0b", 11, form));
+		assert_false(stun_origin_canonical(cases[i], strlen(cases[i]), form));
+	assert_false(stun_origin_canonical("https://a\0b", 11, form));
 }
 
 static void lengths_are_bounded(void **state)
 {
-	char text[TURN_ORIGIN_MAX + 2], form[TURN_ORIGIN_MAX + 1];
+	char text[STUN_ORIGIN_MAX + 2], form[STUN_ORIGIN_MAX + 1];
 
 	memset(text, 'a', sizeof(text));
 	memcpy(text, "https://", 8);
-	assert_true(turn_origin_canonical(text, TURN_ORIGIN_MAX, form));
-	assert_int_equal(strlen(form), TURN_ORIGIN_MAX);
-	assert_false(turn_origin_canonical(text, TURN_ORIGIN_MAX + 1, form));
+	assert_true(stun_origin_canonical(text, STUN_ORIGIN_MAX, form));
+	assert_int_equal(strlen(form), STUN_ORIGIN_MAX);
+	assert_false(stun_origin_canonical(text, STUN_ORIGIN_MAX + 1, form));
 }
 
 int main(void)

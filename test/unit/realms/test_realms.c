@@ -349,7 +349,7 @@ static void pools_belong_to_the_realm(void **state)
 	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &served[0]), 0);
 	config.relay_pools = pools;
 	config.nb_relay_pools = 2;
-	config.relay_pool_names = none;
+	config.first.relay_pool_names = none;
 	realms_config_of(&config, REALM_A)->relay_pool_names = of_a;
 	realms_config_of(&config, REALM_A)->nb_relay_pool_names = 1;
 	realms_config_of(&config, REALM_B)->relay_pool_names = of_b;

@@ -35,7 +35,7 @@ static void pools_make(uint32_t apart)
 	}
 	config.relay_pools = pools;
 	config.nb_relay_pools = 2;
-	config.relay_pool_names = none;
+	config.first.relay_pool_names = none;
 	realms_config_of(&config, REALM_A)->relay_pool_names = of_a;
 	realms_config_of(&config, REALM_A)->nb_relay_pool_names = 1;
 	realms_config_of(&config, REALM_B)->relay_pool_names = of_b;
@@ -155,7 +155,7 @@ static void one_realm_has_all_pools(void **state)
 	fixture_close(&f);
 	pools_make(0);
 	config.nb_realms = 0;
-	config.relay_pool_names = NULL;
+	config.first.relay_pool_names = NULL;
 	config.nb_relay_pools = 1;
 	fixture_open(&f, &config, 1);
 	ivan = fixture_client("198.51.100.7", 5000);

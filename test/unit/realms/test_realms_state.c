@@ -90,15 +90,15 @@ static void a_rest_user_keeps_the_realm_of_the_allocation(void **state)
 	char password[STUN_REST_PASSWORD_SIZE];
 	const struct turn_realm before = config.realms[0];
 
-	config.secrets = secrets;
-	config.nb_secrets = 1;
+	config.first.secrets = secrets;
+	config.first.nb_secrets = 1;
 	restart_again(&r, &config, 1000);
 	assert_true(stun_rest_password(
 		f(&olaf)->crypto, "first-secret", "1900000000:olaf", 15, password));
 	olaf.user = "1900000000:olaf";
 	olaf.password = password;
 	assert_int_equal(fixture_allocate(f(&olaf), &olaf, 4), 0);
-	config.realm = (char *)"box.test";
+	config.first.name = (char *)"box.test";
 	config.realms[0].name = (char *)FIXTURE_REALM;
 	config.realms[0].secrets = secrets;
 	restart_again(&r, &config, 1000);

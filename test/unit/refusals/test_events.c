@@ -176,9 +176,9 @@ static void names_are_those_of_requests(void **state)
 	struct turn_config c = fixture_config();
 	struct turn_user users[1] = {{.name = (char *)longest, .password = (char *)"pw"}};
 
-	c.users = users;
-	c.nb_users = 1;
-	c.nb_secrets = 0;
+	c.first.users = users;
+	c.first.nb_users = 1;
+	c.first.nb_secrets = 0;
 	reopen(&c);
 	ivan.user = longest;
 	for (int hash = 0; hash < 2; hash++) {

@@ -107,7 +107,7 @@ static void name_long(void)
 
 static void realm(void)
 {
-	c.realm = (char *)"another.test"; // clients of the fixture use turn.test
+	c.first.name = (char *)"another.test"; // clients of the fixture use turn.test
 	open();
 	fixture_allocate(&f, &ivan, 4);
 }

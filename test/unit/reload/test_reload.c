@@ -63,11 +63,11 @@ static void nothing_is_lost(void **state)
 		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
 	}
 	t = world.conf.turn;
-	users[0] = t.users[0];
+	users[0] = t.first.users[0];
 	users[1] = (struct turn_user){.name = (char *)"petr", .password = (char *)"pw"};
-	t.users = users;
+	t.first.users = users;
 	for (unsigned int n = 0; n < RELOADS; n++) {
-		t.nb_users = 1 + n % 2;
+		t.first.nb_users = 1 + n % 2;
 		t.limits.per_user = n % 7;
 		begin(&t, false);
 		for (unsigned int i = 0; i < 4; i++) {
@@ -197,9 +197,9 @@ static void failed_and_unfinished_reloads_do_no_harm(void **state)
 	world_client(&world, &c, "10.99.0.20", 20000);
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
 	t = world.conf.turn;
-	twice[0] = twice[1] = t.users[0];
-	t.users = twice;
-	t.nb_users = 2;
+	twice[0] = twice[1] = t.first.users[0];
+	t.first.users = twice;
+	t.first.nb_users = 2;
 	bad = world.conf;
 	bad.turn = t;
 	assert_int_equal(dp_reload_begin(world.dp, &bad, false, error, sizeof(error)), -1);
@@ -307,8 +307,8 @@ static void a_full_worker_ends_a_crowd_in_time(void **state)
 	world_open(&world, &one);
 	crowd(&c);
 	t = world.conf.turn;
-	t.users = &new_user;
-	t.nb_users = 1;
+	t.first.users = &new_user;
+	t.first.nb_users = 1;
 	from_ms = world.ms;
 	assert_int_equal(reload_ms(&t, true, &c.server), CROWD);
 	assert_in_range(world.ms - from_ms, 1, CROWD_MS);

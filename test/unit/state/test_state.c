@@ -119,7 +119,7 @@ static void test_rest_user(void **state)
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 2);
 	assert_int_equal(fixture_refresh(restart_at(&r, &bob), &bob, 600), 0);
-	config.nb_secrets = 0; // no REST credentials are valid any longer
+	config.first.nb_secrets = 0; // no REST credentials are valid any longer
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 1);
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_USER], 1);

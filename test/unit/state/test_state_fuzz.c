@@ -44,7 +44,7 @@ static struct turn_config random_config(bool shared)
 	c.limits.permissions = 1 + below(8);
 	c.limits.channels = 1 + below(4);
 	c.quarantine_s = below(2) * 60;
-	c.nb_users = 1 + below(2);
+	c.first.nb_users = 1 + below(2);
 	c.hairpin = below(2);
 	return c;
 }
@@ -369,7 +369,7 @@ static void test_fuzz(void **state)
 		uint8_t *area;
 
 		before.limits.per_user = 0;
-		before.nb_users = 2;
+		before.first.nb_users = 2;
 		before.limits.permissions = before.limits.channels = 8;
 		restart_open(&r, &before, test_rand(&rnd));
 		populate();

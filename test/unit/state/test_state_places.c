@@ -225,7 +225,7 @@ static void test_listener_on_port(void **state)
 static void test_user(void **state)
 {
 	populate();
-	config.nb_users = 1; // only ivan
+	config.first.nb_users = 1; // only ivan
 	assert_lost(TURN_STATE_LOST_USER, TURN_END_USER, CLIENTS / 2);
 	assert_memory_equal(fixture_event(&r.worker[0], 0)->name, "eve", 3);
 	assert_int_equal(fixture_refresh(find_fixture(&client[0]), &client[0], 600), 0);

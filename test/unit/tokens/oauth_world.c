@@ -17,7 +17,7 @@ struct turn_config oauth_config(void)
 		oauth_keys[i] = (struct turn_oauth_key){.kid = (char *)kids[i],
 			.secret = (char *)secrets[i],
 			.algorithm = i == OAUTH_WEST ? 1 : 0};
-	c.oauth = (struct turn_oauth){(char *)OAUTH_NAME, oauth_keys, OAUTH_KIDS};
+	c.first.oauth = (struct turn_oauth){(char *)OAUTH_NAME, oauth_keys, OAUTH_KIDS};
 	return c;
 }
 

@@ -24,8 +24,8 @@ static void a_file_without_keys_takes_no_tokens(void **state)
 {
 	struct conf *c = conf_file_changed("port: 3478}", "port: 3478}");
 
-	assert_int_equal(c->turn.oauth.nb_keys, 0);
-	assert_null(c->turn.oauth.server_name);
+	assert_int_equal(c->turn.first.oauth.nb_keys, 0);
+	assert_null(c->turn.first.oauth.server_name);
 	conf_free(c);
 }
 
@@ -36,7 +36,7 @@ static void keys_are_read(void **state)
 						"      - {kid: north, secret: " K256 "}\n"
 						"      - {kid: south, secret: " K256_BASE64 "}\n"
 						"      - {kid: west, secret: " K128 "}\n"));
-	const struct turn_oauth *o = &c->turn.oauth;
+	const struct turn_oauth *o = &c->turn.first.oauth;
 
 	assert_string_equal(o->server_name, "relay.test");
 	assert_int_equal(o->nb_keys, 3);
@@ -56,7 +56,7 @@ static void a_realm_has_its_own(void **state)
 		      "  - {name: b, oauth: {keys: [{kid: north, secret: " K256 "}]}}\n"));
 
 	assert_int_equal(c->turn.nb_realms, 2);
-	assert_int_equal(c->turn.oauth.nb_keys, 0);
+	assert_int_equal(c->turn.first.oauth.nb_keys, 0);
 	assert_int_equal(c->turn.realms[0].oauth.nb_keys, 1);
 	assert_null(c->turn.realms[0].oauth.server_name);
 	assert_string_equal(c->turn.realms[1].oauth.keys[0].kid, "north");
@@ -75,7 +75,7 @@ static void keys_alone_are_enough(void **state)
 				  "  secrets: [hunter3]\n",
 			"  oauth: {keys: [{kid: north, secret: " K256 "}]}\n");
 
-	assert_int_equal(c->turn.oauth.nb_keys, 1);
+	assert_int_equal(c->turn.first.oauth.nb_keys, 1);
 	conf_free(c);
 }
 
@@ -89,7 +89,7 @@ static void a_secret_may_stand_in_a_file(void **state)
 		"  secrets: [hunter3]\n  oauth: {keys: [{kid: north, secret-file: %s}]}\n",
 		conf_dir_path("north"));
 	c = conf_file_changed("  secrets: [hunter3]\n", replacement);
-	assert_string_equal(c->turn.oauth.keys[0].secret, K256_BASE64);
+	assert_string_equal(c->turn.first.oauth.keys[0].secret, K256_BASE64);
 	conf_free(c);
 }
 
@@ -198,12 +198,12 @@ static void a_reload_takes_keys_over(void **state)
 	struct conf *merged = conf_merge(running, fresh);
 
 	assert_non_null(merged);
-	assert_int_equal(merged->turn.oauth.nb_keys, 2);
+	assert_int_equal(merged->turn.first.oauth.nb_keys, 2);
 	conf_adopt(running, fresh, merged);
 	conf_merge_free(merged);
-	assert_string_equal(running->turn.oauth.server_name, "x");
-	assert_string_equal(running->turn.oauth.keys[1].kid, "south");
-	assert_string_equal(fresh->turn.oauth.keys[0].kid, "north");
+	assert_string_equal(running->turn.first.oauth.server_name, "x");
+	assert_string_equal(running->turn.first.oauth.keys[1].kid, "south");
+	assert_string_equal(fresh->turn.first.oauth.keys[0].kid, "north");
 	conf_free(fresh);
 	conf_free(running);
 }

@@ -85,12 +85,12 @@ static void a_challenge_names_the_server(void **state)
 	fixture_send(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 438);
 	assert_true(names_server(OAUTH_NAME));
-	config.oauth.server_name = NULL; // then the realm is its name
+	config.first.oauth.server_name = NULL; // then the realm is its name
 	again();
 	ask(&c);
 	assert_true(names_server(FIXTURE_REALM));
-	config.oauth.nb_keys = 0;
-	config.nb_secrets = 0;
+	config.first.oauth.nb_keys = 0;
+	config.first.nb_secrets = 0;
 	again();
 	ask(&c);
 	assert_false(stun_has(&f.answer, STUN_THIRD_PARTY_AUTHORIZATION));
@@ -102,7 +102,7 @@ static void an_unrequested_token(void **state)
 {
 	struct fixture_client c = north(), ivan = fixture_client("198.51.100.8", 5000);
 
-	config.oauth.nb_keys = 0;
+	config.first.oauth.nb_keys = 0;
 	again();
 	assert_int_equal(fixture_allocate(&f, &c, 4), 420);
 	assert_int_equal(f.answer.alen[STUN_UNKNOWN_ATTRIBUTES], 2);
@@ -185,9 +185,9 @@ static void the_key_as_coturn_has_it(void **state)
 	for (int k = 0; k < 2; k++) {
 		struct fixture_client c = north();
 
-		config.oauth.keys[OAUTH_NORTH].kid = k == 0 ? (char *)"north" : longer;
+		config.first.oauth.keys[OAUTH_NORTH].kid = k == 0 ? (char *)"north" : longer;
 		again();
-		c.user = config.oauth.keys[OAUTH_NORTH].kid;
+		c.user = config.first.oauth.keys[OAUTH_NORTH].kid;
 		c.mac.len = 16;
 		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 		assert_true(fixture_signed(&f, &c)); // like the request
@@ -227,7 +227,7 @@ static void a_long_kid(void **state)
 	static char kid[509];
 
 	memset(kid, 'k', 508);
-	config.oauth.keys[OAUTH_NORTH].kid = kid;
+	config.first.oauth.keys[OAUTH_NORTH].kid = kid;
 	again();
 	for (uint16_t mac_len = 20; mac_len <= 32; mac_len += 12) {
 		struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);

@@ -69,14 +69,14 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 			      ivan = fixture_client("198.51.100.9", 5000);
 	struct fixture_client renewed = oauth_client(&f, OAUTH_NORTH, 5, "198.51.100.3");
 	struct turn_oauth_key keys[2] = {
-		config.oauth.keys[OAUTH_WEST], config.oauth.keys[OAUTH_NORTH]};
+		config.first.oauth.keys[OAUTH_WEST], config.first.oauth.keys[OAUTH_NORTH]};
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	memcpy(renewed.nonce, moved.nonce, moved.nonce_len);
 	renewed.nonce_len = moved.nonce_len;
 	assert_int_equal(fixture_refresh(&f, &renewed, 600), 0); // it uses north now
-	config.oauth.keys = keys;
-	config.oauth.nb_keys = 2;
+	config.first.oauth.keys = keys;
+	config.first.oauth.nb_keys = 2;
 	assert_int_equal(reload(), 1);
 	assert_int_equal(f.told.ended[TURN_END_USER], 1);
 	assert_memory_equal(fixture_event(&f, 0)->name, "south", 5);
@@ -85,7 +85,7 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 	assert_int_equal(refresh(&renewed), 0);
 	assert_int_equal(refresh(&west), 0);
 	assert_int_equal(refresh(&ivan), 0);
-	config.oauth.nb_keys = 0;
+	config.first.oauth.nb_keys = 0;
 	assert_int_equal(reload(), 3);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(refresh(&ivan), 0);
@@ -97,7 +97,7 @@ static void another_secret_ends_nothing(void **state)
 {
 	struct fixture_client c = allocated(OAUTH_NORTH, 1);
 
-	config.oauth.keys[OAUTH_NORTH].secret = config.oauth.keys[OAUTH_SOUTH].secret;
+	config.first.oauth.keys[OAUTH_NORTH].secret = config.first.oauth.keys[OAUTH_SOUTH].secret;
 	assert_int_equal(reload(), 0);
 	assert_int_equal(refresh(&c), 401);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_ACCESS_FORGED], 1);
@@ -114,10 +114,10 @@ static void both_halves_of_a_dual_session_end(void **state)
 	stun_put_u32(&f.w, STUN_ADDITIONAL_ADDRESS_FAMILY, 2u << 24);
 	assert_int_equal(fixture_ask(&f, &c), 0);
 	assert_int_equal(fixture_stats(&f).allocations, 2);
-	config.oauth.nb_keys = 2;
-	config.oauth.keys++; // without north
+	config.first.oauth.nb_keys = 2;
+	config.first.oauth.keys++; // without north
 	assert_int_equal(reload(), 2);
-	config.oauth.keys--;
+	config.first.oauth.keys--;
 }
 
 // A key of another realm is another key, whatever its name.
@@ -211,29 +211,29 @@ static void a_new_token_is_kept(void **state)
 	memcpy(next.nonce, north.nonce, north.nonce_len);
 	next.nonce_len = north.nonce_len;
 	assert_int_equal(fixture_refresh(find_fixture(&next), &next, 600), 0);
-	config.oauth.keys++; // without north
-	config.oauth.nb_keys = 2;
+	config.first.oauth.keys++; // without north
+	config.first.oauth.nb_keys = 2;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
 	next.access_len = 0;
 	assert_int_equal(fixture_permit(find_fixture(&next), &next, "10.99.0.9"), 0);
 	north.access_len = 0;
 	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 401);
-	config.oauth.keys--;
+	config.first.oauth.keys--;
 }
 
 static void a_restart_without_the_key_loses_its_sessions(void **state)
 {
-	config.oauth.keys++; // without north
-	config.oauth.nb_keys = 2;
+	config.first.oauth.keys++; // without north
+	config.first.oauth.nb_keys = 2;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 2);
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_USER], 1);
-	config.oauth.nb_keys = 0;
+	config.first.oauth.nb_keys = 0;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 1);
 	assert_int_equal(fixture_refresh(find_fixture(&ivan), &ivan, 600), 0);
-	config.oauth.keys--;
+	config.first.oauth.keys--;
 }
 
 // --- policies ------------------------------------------------------------------------------------
@@ -244,11 +244,11 @@ static void wrong_keys_make_no_policy(void **state)
 	struct stun_crypto *crypto = stun_crypto_create();
 
 	config = oauth_config();
-	config.oauth.keys[OAUTH_SOUTH].secret = (char *)"c2hvcnQ=";
+	config.first.oauth.keys[OAUTH_SOUTH].secret = (char *)"c2hvcnQ=";
 	assert_null(turn_policy_create(&config, crypto, key));
 	assert_int_equal(errno, EINVAL);
 	config = oauth_config();
-	config.oauth.keys[OAUTH_SOUTH].kid = (char *)"north";
+	config.first.oauth.keys[OAUTH_SOUTH].kid = (char *)"north";
 	assert_null(turn_policy_create(&config, crypto, key));
 	assert_int_equal(errno, EEXIST);
 	stun_crypto_free(crypto);

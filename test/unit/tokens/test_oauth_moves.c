@@ -11,7 +11,7 @@ static int setup(void **state)
 	struct turn_config c = mobile_config();
 
 	*state = &w;
-	c.oauth = oauth_config().oauth;
+	c.first.oauth = oauth_config().first.oauth;
 	mobile_open(&w, &c);
 	return 0;
 }

@@ -302,7 +302,7 @@ static unsigned int shape_lengths(const struct shape *s, size_t realm_len, unsig
 	unsigned int out;
 
 	memset(realm, 'r', realm_len);
-	c.realm = realm;
+	c.first.name = realm;
 	fixture_close(&f);
 	fixture_open(&f, &c, 8);
 	fixture_begin(&f, STUN_REQUEST, s->method);

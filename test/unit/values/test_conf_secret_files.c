@@ -86,11 +86,11 @@ static void contents_of_files_become_secrets(void **state)
 	struct conf *c = load_good("p1", "s1, s2", "n1");
 	struct conf_report r = {.say = hear};
 
-	assert_string_equal(c->turn.users[0].password, "Kestrel7Quartz");
-	assert_int_equal(c->turn.nb_secrets, 3);
-	assert_string_equal(c->turn.secrets[0], "Walnut3Cobalt0001");
-	assert_string_equal(c->turn.secrets[1], "Kestrel8QuartzJuniper");
-	assert_string_equal(c->turn.secrets[2], "Kestrel9QuartzJuniper");
+	assert_string_equal(c->turn.first.users[0].password, "Kestrel7Quartz");
+	assert_int_equal(c->turn.first.nb_secrets, 3);
+	assert_string_equal(c->turn.first.secrets[0], "Walnut3Cobalt0001");
+	assert_string_equal(c->turn.first.secrets[1], "Kestrel8QuartzJuniper");
+	assert_string_equal(c->turn.first.secrets[2], "Kestrel9QuartzJuniper");
 	assert_string_equal(c->turn.nonce_secret, "Kestrel6QuartzJuniper");
 	assert_int_equal(c->nb_secret_files, 4);
 	for (uint32_t i = 0; i < 4; i++)
@@ -106,7 +106,7 @@ static void one_line_feed_at_the_end_is_removed(void **state)
 
 	conf_dir_put("bad", " Kestrel 7 \n");
 	c = load_good("bad", "s1", "n1");
-	assert_string_equal(c->turn.users[0].password, " Kestrel 7 ");
+	assert_string_equal(c->turn.first.users[0].password, " Kestrel 7 ");
 	conf_free(c);
 	refused("Kestrel\n\n", 9,
 		"byte 8 of the file is a control character (line feed, "
@@ -137,7 +137,7 @@ static void lengths_of_files_are_limited(void **state)
 	for (unsigned int feed = 0; feed < 2; feed++) {
 		conf_dir_write("bad", 0600, longest, 1023 + feed);
 		c = load_good("bad", "s1", "n1");
-		assert_int_equal(strlen(c->turn.users[0].password), 1023);
+		assert_int_equal(strlen(c->turn.first.users[0].password), 1023);
 		conf_free(c);
 	}
 	longest[1023] = 'x';
@@ -209,15 +209,15 @@ static void a_relative_name_is_a_credential_where_there_are_any(void **state)
 	conf_dir_put("credentials/s1", "Kestrel-of-systemd-too");
 	conf_dir_put("credentials/n1", "Kestrel-of-systemd-too");
 	c = load_good("p1", "s1", "n1");
-	assert_string_equal(c->turn.users[0].password, "Kestrel-of-systemd");
-	assert_string_equal(c->turn.secrets[1], "Kestrel-of-systemd-too");
+	assert_string_equal(c->turn.first.users[0].password, "Kestrel-of-systemd");
+	assert_string_equal(c->turn.first.secrets[1], "Kestrel-of-systemd-too");
 	conf_free(c);
 	c = load_good(conf_dir_path("p1"), "s1", "n1"); // an absolute path
-	assert_string_equal(c->turn.users[0].password, "Kestrel7Quartz");
+	assert_string_equal(c->turn.first.users[0].password, "Kestrel7Quartz");
 	conf_free(c);
 	assert_int_equal(setenv(CREDENTIALS, "", 1), 0);
 	c = load_good("p1", "s1", "n1");
-	assert_string_equal(c->turn.users[0].password, "Kestrel7Quartz");
+	assert_string_equal(c->turn.first.users[0].password, "Kestrel7Quartz");
 	conf_free(c);
 	unsetenv(CREDENTIALS);
 }
@@ -229,8 +229,8 @@ static void names_are_relative_to_the_included_file(void **state)
 	conf_dir_put("d/a.yaml", "auth: {users: [{name: olga, password-file: p1}]}\n");
 	conf_dir_put("d/p1", "Kestrel-of-d");
 	c = load_good("p1", "s1", "n1}\ninclude: d\nlimits: {per-user: 3");
-	assert_string_equal(c->turn.users[0].password, "Kestrel7Quartz");
-	assert_string_equal(c->turn.users[1].password, "Kestrel-of-d");
+	assert_string_equal(c->turn.first.users[0].password, "Kestrel7Quartz");
+	assert_string_equal(c->turn.first.users[1].password, "Kestrel-of-d");
 	conf_free(c);
 	conf_dir_remove("d/p1");
 	assert_null(load("p1", "s1", "n1}\ninclude: d\nlimits: {per-user: 3"));

@@ -18,7 +18,7 @@ void conf_tokens_forget(struct conf *c);
 #define TOKENS_WARNINGS(X) X(conf_tokens_warn)
 #define TOKENS_FORGET(X) X(conf_tokens_forget)
 #define TOKENS_HOT_KEYS(X) X("auth.oauth")
-#define TOKENS_HOT_FIELDS(X) X(oauth)
+#define TOKENS_HOT_FIELDS(X) X(first.oauth)
 #define TOKENS_IDS(X) X("auth.oauth.keys", "kid") X("realms[].oauth.keys", "kid")
 // clang-format off
 #define TOKENS_SECRETS(X) \
@@ -28,11 +28,11 @@ void conf_tokens_forget(struct conf *c);
 X({"auth.oauth", CONF_SECTION, .help = "Third-party authorization (RFC 7635), beside users and " \
 	"secrets or instead of them. Clients bring access tokens that an authorization server " \
 	"has sealed with a key that this box has, too."}) \
-X({"auth.oauth.server-name", CONF_TEXT, ONE(conf, turn.oauth.server_name), RANGE(1, 255), \
+X({"auth.oauth.server-name", CONF_TEXT, ONE(conf, turn.first.oauth.server_name), RANGE(1, 255), \
 	.help = "Name of this server. Clients are told it (THIRD-PARTY-AUTHORIZATION), and " \
 	"tokens are valid only for it. All servers of a fleet may have the same name. Default: " \
 	"the realm."}) \
-X({"auth.oauth.keys", CONF_ITEMS, MANY(conf, turn.oauth.keys, turn.oauth.nb_keys), \
+X({"auth.oauth.keys", CONF_ITEMS, MANY(conf, turn.first.oauth.keys, turn.first.oauth.nb_keys), \
 	RANGE(0, TURN_OAUTH_KEYS_MAX), \
 	.help = "Keys of access tokens. Several allow rotation. Without keys no token is " \
 	"accepted. A reload adds and removes keys. Sessions whose last token used a removed key " \
@@ -47,6 +47,7 @@ X({"auth.oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret
 	.help = "Instead of `secret`: a file with the key, as `auth.secret-files`."})
 #define TOKENS_REALMS_ROWS(X) \
 X({"realms[].oauth", CONF_SECTION, .like = "auth.oauth", \
-	.offset = offsetof(struct turn_realm, oauth), .count = offsetof(struct conf, turn.oauth), \
+	.offset = offsetof(struct turn_realm, oauth), \
+	.count = offsetof(struct conf, turn.first.oauth), \
 	.help = "Access tokens of the realm, as `auth.oauth`."})
 // clang-format on

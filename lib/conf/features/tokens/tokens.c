@@ -28,9 +28,9 @@ static void warn_oauth(
 
 void conf_tokens_warn(const struct conf *c, struct conf_report *r)
 {
-	warn_oauth(c, r, &c->turn.oauth, "auth.oauth");
-	for (uint32_t i = 0; i < c->turn.nb_realms && !conf_warned(r); i++)
-		warn_oauth(c, r, &c->turn.realms[i].oauth, "realms");
+	for (uint32_t i = 0; i < turn_config_nb_realms(&c->turn) && !conf_warned(r); i++)
+		warn_oauth(c, r, &turn_config_realm(&c->turn, i)->oauth,
+			i == 0 ? "auth.oauth" : "realms");
 }
 
 static void forget_oauth(struct turn_oauth *o)
@@ -42,7 +42,6 @@ static void forget_oauth(struct turn_oauth *o)
 
 void conf_tokens_forget(struct conf *c)
 {
-	forget_oauth(&c->turn.oauth);
-	for (uint32_t i = 0; i < c->turn.nb_realms; i++)
-		forget_oauth(&c->turn.realms[i].oauth);
+	for (uint32_t i = 0; i < turn_config_nb_realms(&c->turn); i++)
+		forget_oauth(&turn_config_realm(&c->turn, i)->oauth);
 }

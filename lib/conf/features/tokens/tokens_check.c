@@ -72,10 +72,10 @@ static int check_keys(
 int conf_tokens_check(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
-	int rc = check_keys(x, &t->oauth, t->users, t->nb_users);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_realms; i++) {
-		struct turn_realm *r = &t->realms[i];
+	for (uint32_t i = 0; i < turn_config_nb_realms(t); i++) {
+		struct turn_realm *r = turn_config_realm(t, i);
 
 		if (check_keys(x, &r->oauth, r->users, r->nb_users) != 0)
 			rc = -EINVAL;

@@ -2,4 +2,4 @@
 // What access tokens (RFC 7635) add to lib/mgmt (lib/features/meson.build).
 #pragma once
 
-#define TOKENS_NUMBERS(X) X("token_keys", oauth.nb_keys)
+#define TOKENS_NUMBERS(X) X("token_keys", first.oauth.nb_keys)

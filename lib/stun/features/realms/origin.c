@@ -57,13 +57,13 @@ static bool port_of(char *host, char **port)
 	return *end == ':' && digits > 0 && digits <= 5 && end[1 + digits] == '\0';
 }
 
-bool turn_origin_canonical(const void *text, size_t len, char out[TURN_ORIGIN_MAX + 1])
+bool stun_origin_canonical(const void *text, size_t len, char out[STUN_ORIGIN_MAX + 1])
 {
 	const uint8_t *src = text;
 	size_t scheme;
 	char *host, *port;
 
-	if (len > TURN_ORIGIN_MAX)
+	if (len > STUN_ORIGIN_MAX)
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		if (src[i] <= 0x20 || src[i] >= 0x7f)

@@ -75,12 +75,12 @@ static const struct realms_origin *origin_of(const struct turn_policy *p, const 
 {
 	const struct realms_origin *o = NULL;
 	uint16_t pos = 0, off, alen;
-	char text[TURN_ORIGIN_MAX + 1];
+	char text[STUN_ORIGIN_MAX + 1];
 
 	for (unsigned int i = 0; i < ORIGINS_LOOKED_AT && o == NULL; i++) {
 		if (!stun_next(m, STUN_ORIGIN, &pos, &off, &alen))
 			break;
-		if (turn_origin_canonical(m->data + off, alen, text))
+		if (stun_origin_canonical(m->data + off, alen, text))
 			o = origin_find(p, text);
 	}
 	return o;
@@ -100,56 +100,11 @@ const struct turn_policy *realms_asked(
 
 // --- making: one realm ---------------------------------------------------------------------------
 
-// Adds the realm's own rules to those of all realms.
-static int add_rules(struct turn_policy *p, const struct turn_realm *realm)
-{
-	const uint32_t nb = realm->nb_allow + realm->nb_deny;
-	struct prefixes_entry *list = nb > 0 ? calloc(nb, sizeof(*list)) : NULL;
-
-	if (list == NULL)
-		return nb > 0 ? ENOMEM : 0;
-	for (uint32_t i = 0; i < nb; i++)
-		list[i] = i < realm->nb_allow
-			? (struct prefixes_entry){realm->allow[i], POLICY_ALLOW}
-			: (struct prefixes_entry){realm->deny[i - realm->nb_allow], POLICY_DENY};
-	p->own_rules = prefixes_make(list, nb);
-	free(list);
-	return p->own_rules != NULL ? 0 : ENOMEM;
-}
-
-// Turns *p, a copy of the first realm's policy, into that of this realm.
-static int make_policy(struct turn_policy *p, const struct turn_config *all,
-	const struct turn_realm *realm, struct stun_crypto *crypto)
-{
-	struct turn_config c = *all;
-	int err;
-
-	c.users = realm->users;
-	c.nb_users = realm->nb_users;
-	c.secrets = realm->secrets;
-	c.nb_secrets = realm->nb_secrets;
-#define X(type, field) c.field = realm->field;
-	TURN_CONFIG_REALM_FIELDS(X)
-#undef X
-	p->realm = strdup(realm->name);
-	err = p->realm != NULL ? policy_make_users(p, &c, crypto) : ENOMEM;
-	p->number = p->limits.realm = realm->number;
-	p->limits.of_realm = realm->allocations;
-	if (realm->per_user != 0)
-		p->limits.per_user = realm->per_user;
-	if (err == 0)
-		err = add_rules(p, realm);
-	if (err == 0 &&
-		!relay_pools_rules(
-			&p->relay_pools, all, realm->relay_pool_names, realm->nb_relay_pool_names))
-		err = ENOMEM;
-	return err;
-}
-
 static int make_one(struct realms *r, const struct turn_policy *first,
 	const struct turn_config *all, const struct turn_realm *realm, struct stun_crypto *crypto)
 {
 	struct turn_policy *p;
+	int err;
 
 	if (realm->number == 0 || r->by_number[realm->number] != first)
 		return EINVAL;
@@ -157,53 +112,55 @@ static int make_one(struct realms *r, const struct turn_policy *first,
 	if (p == NULL)
 		return ENOMEM;
 	*p = *first;
-	p->first = first;
 	p->realms = NULL;
 	p->realm = NULL;
 	p->users = NULL;
 	p->secrets = NULL;
 	p->table_mem = NULL;
+	p->own_rules = NULL;
 #define X(type, field, make, free) memset(&p->field, 0, sizeof(p->field));
 	TURN_POLICY_REALM(X)
 #undef X
 	p->nb_users = p->nb_secrets = 0;
+	p->limits.per_user = all->limits.per_user;
 	p->relay_pools.rule = NULL;
 	r->list[r->nb++] = p;
 	r->by_number[realm->number] = p;
-	return make_policy(p, all, realm, crypto);
+	err = policy_make_realm(p, realm, crypto);
+	if (err == 0 && !relay_pools_rules(&p->relay_pools, all, realm))
+		err = ENOMEM;
+	return err;
 }
 
 // --- making: all ---------------------------------------------------------------------------------
 
-static int add_origins(struct realms *r, char **origins, uint32_t nb, uint8_t number)
+static int add_origins(struct realms *r, const struct turn_realm *realm)
 {
-	char text[TURN_ORIGIN_MAX + 1];
+	char text[STUN_ORIGIN_MAX + 1];
 
-	for (uint32_t i = 0; i < nb; i++) {
-		if (!turn_origin_canonical(origins[i], strlen(origins[i]), text))
+	for (uint32_t i = 0; i < realm->nb_origins; i++) {
+		if (!stun_origin_canonical(realm->origins[i], strlen(realm->origins[i]), text))
 			return EINVAL;
 		r->origins[r->nb_origins].text = strdup(text);
 		if (r->origins[r->nb_origins].text == NULL)
 			return ENOMEM;
-		r->origins[r->nb_origins++].number = number;
+		r->origins[r->nb_origins++].number = realm->number;
 	}
 	return 0;
 }
 
 static int make_origins(struct realms *r, const struct turn_config *c)
 {
-	size_t nb = c->nb_origins;
-	int err;
+	size_t nb = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < c->nb_realms; i++)
-		nb += c->realms[i].nb_origins;
+	for (uint32_t i = 0; i < turn_config_nb_realms(c); i++)
+		nb += turn_config_realm(c, i)->nb_origins;
 	r->origins = calloc(nb + 1, sizeof(*r->origins));
 	if (r->origins == NULL)
 		return ENOMEM;
-	err = add_origins(r, c->origins, c->nb_origins, 0);
-	for (uint32_t i = 0; i < c->nb_realms && err == 0; i++)
-		err = add_origins(
-			r, c->realms[i].origins, c->realms[i].nb_origins, c->realms[i].number);
+	for (uint32_t i = 0; i < turn_config_nb_realms(c) && err == 0; i++)
+		err = add_origins(r, turn_config_realm(c, i));
 	return err;
 }
 
@@ -298,12 +255,18 @@ int realms_make(struct turn_policy *first, const struct turn_config *c, struct s
 	return err == 0 ? make_listeners(r, first, c) : err;
 }
 
+static void free_one(struct turn_policy *p)
+{
+	free(p->relay_pools.rule);
+	policy_free_realm(p);
+}
+
 void realms_free(struct realms *r)
 {
 	if (r == NULL)
 		return;
 	for (uint32_t i = 0; i < r->nb; i++)
-		turn_policy_free(r->list[i]);
+		free_one(r->list[i]);
 	for (uint32_t i = 0; i < r->nb_origins; i++)
 		free(r->origins[i].text);
 	free(r->list);

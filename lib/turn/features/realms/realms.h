@@ -50,6 +50,6 @@ const struct turn_policy *realms_named(
 	const struct turn_policy *p, uint8_t listener, const void *name, size_t len);
 // The realm for the challenge of a request without credentials: that of its ORIGIN among those that
 // the listener serves, else the listener's first realm. Only called with several realms. Takes at
-// most four hashes of TURN_ORIGIN_MAX bytes each, and no hash if no realm has origins.
+// most four hashes of STUN_ORIGIN_MAX bytes each, and no hash if no realm has origins.
 const struct turn_policy *realms_asked(
 	const struct turn_policy *p, uint8_t listener, const struct stun_msg *m);

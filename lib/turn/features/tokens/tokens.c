@@ -14,10 +14,9 @@
 
 // --- keys ----------------------------------------------------------------------------------------
 
-int tokens_make(struct oauth **out, const struct turn_config *c, const char *realm,
-	struct stun_crypto *crypto)
+int tokens_make(struct oauth **out, const struct turn_realm *realm, struct stun_crypto *crypto)
 {
-	return oauth_make(out, &c->oauth, realm, crypto);
+	return oauth_make(out, &realm->oauth, realm->name, crypto);
 }
 
 void tokens_free(struct oauth **o)

@@ -18,8 +18,7 @@ struct turn_request;
 
 // Makes the token keys of a realm: *out is NULL if it has no keys. Returns 0 or an errno value;
 // tokens_free frees a partial result in either case.
-int tokens_make(struct oauth **out, const struct turn_config *c, const char *realm,
-	struct stun_crypto *crypto);
+int tokens_make(struct oauth **out, const struct turn_realm *realm, struct stun_crypto *crypto);
 void tokens_free(struct oauth **o);
 // The keys of a realm, each of which is one user.
 uint32_t tokens_nb_keys(const struct turn_policy *p);

@@ -37,11 +37,11 @@ struct turn_config fixture_config(void)
 	allow[0] = addr_text_prefix("10.99.0.0/24");
 	allow[1] = addr_text_prefix("10.98.0.0/16");
 	allow[2] = addr_text_prefix("fd99::/64");
-	return (struct turn_config){.realm = (char *)FIXTURE_REALM,
-		.users = users,
-		.nb_users = 2,
-		.secrets = secrets,
-		.nb_secrets = 1,
+	return (struct turn_config){.first.name = (char *)FIXTURE_REALM,
+		.first.users = users,
+		.first.nb_users = 2,
+		.first.secrets = secrets,
+		.first.nb_secrets = 1,
 		.nonce_lifetime_s = 600,
 		.rest_expiry = TURN_REST_IGNORED,
 		.nonce_secret = (char *)"",

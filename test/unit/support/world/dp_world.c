@@ -142,9 +142,9 @@ static void conf_turn(struct dp_world *w, const struct world_setup *s)
 		assert_int_equal(addr_prefix_parse(allow[i], &w->allow[i]), 0);
 	w->user[0] = (struct turn_user){.name = "ivan", .password = "pw"};
 	w->user[1] = (struct turn_user){.name = "olga", .password = "pw"};
-	*t = (struct turn_config){.realm = WORLD_REALM,
-		.users = w->user,
-		.nb_users = 1,
+	*t = (struct turn_config){.first.name = WORLD_REALM,
+		.first.users = w->user,
+		.first.nb_users = 1,
 		.nonce_lifetime_s = 600,
 		.nonce_secret = "",
 		.listeners = w->listeners,
