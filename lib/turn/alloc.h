@@ -6,7 +6,7 @@
 #include "auth/cred.h"
 #include "limits/quota.h"
 #include "relayed/relay_ports.h"
-#include "relayed/reservation.h"
+#include "features/reservations/reservation.h"
 #include "tables/trie.h"
 #include "turn.h"
 #include "turn_event.h"

@@ -8,7 +8,7 @@
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
-#include "relayed/reservation.h"
+#include "features/reservations/reservation.h"
 #include "state/area.h"
 #include "features/tcp/tcp_usage.h"
 

@@ -11,7 +11,7 @@
 #include "features/tcp/tcp.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
-#include "relayed/reservation.h"
+#include "features/reservations/reservation.h"
 #include "shard.h"
 
 enum turn_refusal method_binding(struct turn_request *r)

@@ -8,7 +8,7 @@
 
 #include "events/tell.h"
 #include "relayed/relayed.h"
-#include "relayed/reservation.h"
+#include "features/reservations/reservation.h"
 #include "shard.h"
 #include "state/writer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reservations: the odd port of an EVEN-PORT pair is kept for the client that presents its token
 // (RFC 8656 7.2).
-#include "relayed/reservation.h"
+#include "features/reservations/reservation.h"
 #include "bytes.h"
 #include "invariant.h"
 #include "relayed/relayed.h"
