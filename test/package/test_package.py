@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Debian packages as their users have them: test_package.py ROOT NEW [OLD]
+
+ROOT is a minimal Debian (scripts/roots.sh), which is copied; NEW and OLD are folders of packages
+(scripts/package). OLD is NEW with a lower version by default. Installs them, fills in the
+configuration, starts the server by the line of its unit under the limits of its unit, relays datagrams
+of slipring-loadgen, reloads, scrapes the exporter, upgrades beside live calls, removes and purges: no
+file, user or interface is left.
+
+A stand-in for systemctl starts and stops the server, because no systemd runs here. Everything is in
+network namespaces and in a mount namespace of this test.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+CONFINE = "/src/test/lab/operation/confine.py"
+NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
+SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
+CONFIG = f"""\
+ports:
+  - name: wan
+    device: packet:s0
+    addresses: [{SERVER}/24]
+listeners:
+  - {{address: {SERVER}}}
+relay: {{addresses: [{SERVER}]}}
+auth: {{realm: turn.example, secrets: ["a secret of a test machine"]}}
+peers: {{allow: [192.0.2.0/24]}}
+"""
+# Written by the package manager itself, for any package
+OF_APT = re.compile(
+    "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|systemd/system|[^/]*-$)|run|tmp|proc|sys|dev|src|debs)"
+    "(/|$)|.*__pycache__"
+)
+ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow")
+# systemctl for maintainer scripts and for `slipringctl`: it knows one unit
+SYSTEMCTL = """#!/bin/sh
+case "$*" in
+*"show --property MainPID"*) cat /run/slipring.pid 2>/dev/null || echo 0 ;;
+*is-active*slipring.service*) test -s /run/slipring.pid ;;
+*restart*slipring.service*) kill -TERM "$(cat /run/slipring.pid)"
+	while kill -0 "$(cat /run/slipring.pid)" 2>/dev/null; do sleep 0.05; done
+	exec /run/start ;;
+*stop*slipring.service*) test ! -s /run/slipring.pid || kill -TERM "$(cat /run/slipring.pid)"
+	: >/run/slipring.pid ;;
+*) exit 0 ;;
+esac
+"""
+
+
+def step(text):
+    print(f"  {text}", flush=True)
+
+
+def run(*words, check=True, **options):
+    done = subprocess.run(words, text=True, capture_output=True, timeout=900, **options)
+    if check and done.returncode:
+        raise AssertionError(f"{shlex.join(words)}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done
+
+
+def until(condition, seconds, goal):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"after {seconds} s: {goal}"
+        time.sleep(0.05)
+    return value
+
+
+class Root:
+    """A Debian with mounts of its own, on two network namespaces with a cable between them."""
+
+    def __init__(self, pristine, cleanup):
+        base = tempfile.mkdtemp(prefix="package-", dir=os.path.dirname(os.path.abspath(pristine)))
+        cleanup.callback(shutil.rmtree, base, ignore_errors=True)
+        self.path = os.path.join(base, "root")
+        run("cp", "-a", "--reflink=auto", pristine, self.path)
+        self.names = {side: f"pk{os.getpid()}{side}" for side in ("s", "c")}
+        for name in self.names.values():
+            run("ip", "netns", "add", name)
+            cleanup.callback(run, "ip", "netns", "del", name, check=False)
+        s, c = self.names["s"], self.names["c"]
+        run("ip", "-n", s, "link", "add", "s0", "type", "veth", "peer", "name", "c0", "netns", c)
+        for name, link, address in ((s, "s0", SERVER), (c, "c0", CLIENT)):
+            run("ip", "-n", name, "addr", "add", address + "/24", "dev", link)
+            run("ip", "-n", name, "link", "set", link, "up")
+            run("ip", "-n", name, "link", "set", "lo", "up")
+            run("ip", "netns", "exec", name, "ethtool", "-K", link, "tx", "off")
+        run("ip", "netns", "exec", s, "sysctl", "-qw", "net.ipv4.ip_local_reserved_ports=49152-65535")
+        # a process in the server's namespace, by which others enter it
+        self.holder = subprocess.Popen(["nsenter", f"--net=/run/netns/{s}", "sleep", "inf"])
+        cleanup.callback(self.holder.wait)
+        cleanup.callback(self.holder.kill)
+        os.makedirs(self.path + "/src", exist_ok=True)
+        for source, target, kind in (("proc", "/proc", "proc"), ("tmpfs", "/run", "tmpfs")):
+            run("mount", "-t", kind, source, self.path + target)
+            cleanup.callback(run, "umount", "-l", self.path + target, check=False)
+        for source, target in (("/sys", "/sys"), ("/dev", "/dev"), (TOP, "/src")):
+            run("mount", "--rbind", source, self.path + target)
+            cleanup.callback(run, "umount", "-l", self.path + target, check=False)
+        for name in ("resolv.conf", "hosts"):
+            shutil.copy("/etc/" + name, self.path + "/etc/")
+        with open(self.path + "/usr/sbin/policy-rc.d", "w") as file:
+            file.write("#!/bin/sh\nexit 0\n")
+        os.chmod(self.path + "/usr/sbin/policy-rc.d", 0o755)
+
+    def words(self, *words, side=None):
+        env = ("env", "-i", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
+               "PYTHONDONTWRITEBYTECODE=1", "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin")  # fmt: skip
+        space = ("nsenter", f"--net=/run/netns/{self.names[side]}") if side else ()
+        return (*space, "chroot", self.path, *env, *words)
+
+    def run(self, *words, side=None, **options):
+        return run(*self.words(*words, side=side), **options)
+
+    def write(self, path, text, mode=0o644):
+        os.makedirs(os.path.dirname(self.path + path), exist_ok=True)
+        with open(self.path + path, "w") as file:
+            file.write(text)
+        os.chmod(self.path + path, mode)
+
+    def read(self, path):
+        with open(self.path + path) as file:
+            return file.read()
+
+    def files(self):
+        """All files that are not the package manager's, with the accounts as lines of text."""
+        found = set()
+        for folder, folders, names in os.walk(self.path):
+            inner = folder[len(self.path) :]
+            folders[:] = [f for f in folders if not OF_APT.match(f"{inner}/{f}")]
+            found |= {f"{inner}/{n}" for n in (*folders, *names) if not OF_APT.match(f"{inner}/{n}")}
+        accounts = {line.split(":")[0] for path in ACCOUNTS for line in self.read(path).splitlines()}
+        return found | {f"account {name}" for name in accounts}
+
+    def links(self):
+        return run("ip", "-n", self.names["s"], "-br", "link").stdout
+
+
+class Unit:
+    """The service of the package: what its unit says, done by confine.py."""
+
+    def __init__(self, root):
+        self.root = root
+        self.file = next(f for f in ("/usr/lib/systemd/system/slipring.service", "/lib/systemd/system/slipring.service")
+                         if os.path.exists(root.path + f))  # fmt: skip
+        self.drop_in = "/usr/share/slipring/slipring.service.d/packet.conf"
+        root.write("/run/systemctl", SYSTEMCTL, 0o755)
+        run("mount", "--bind", root.path + "/run/systemctl", root.path + "/usr/bin/systemctl")
+        os.makedirs(root.path + "/run/systemd/system", exist_ok=True)
+        for folder in ("/run/slipring", "/var/log/slipring"):  # RuntimeDirectory=, LogsDirectory=
+            os.makedirs(root.path + folder, exist_ok=True)
+        line = shlex.join((sys.executable_in_root, CONFINE, self.file, self.drop_in, "--", *self.line("ExecStart")))
+        root.write("/run/start", f"""#!/bin/sh
+export RUNTIME_DIRECTORY=/run/slipring LOGS_DIRECTORY=/var/log/slipring
+setsid nsenter --net=/proc/{root.holder.pid}/ns/net {line} >>/run/slipring.log 2>&1 </dev/null &
+echo $! >/run/slipring.pid
+""", 0o755)  # fmt: skip
+
+    def line(self, key):
+        return shlex.split(re.search(rf"^{key}=(.*)$", self.root.read(self.file), re.M)[1])
+
+    def pid(self):
+        return int(self.root.read("/run/slipring.pid") or 0)
+
+    def log(self):
+        return self.root.read("/run/slipring.log")
+
+    def start(self):
+        self.root.run("/run/start")
+        until(lambda: "start: ready" in self.log() or not self.runs(), 20, "the server is ready")
+        assert self.runs(), self.log()
+
+    def runs(self):
+        return os.path.exists(f"/proc/{self.pid()}/exe")
+
+    def kill(self):
+        with contextlib.suppress(OSError, ValueError):
+            if self.pid():
+                os.kill(self.pid(), signal.SIGKILL)
+
+
+def loadgen(root, *options):
+    """The report of slipring-loadgen about one second of traffic."""
+    done = root.run(
+        "slipring-loadgen", "--client-port", "net_af_packet0,iface=c0", "--server", SERVER,
+        "--client-addr", "192.0.2.10-192.0.2.19/24", "--peer-addr", "192.0.2.20/24", "--secret",
+        "a secret of a test machine", "--user", "load", "--clients", "10", "--pps", "500", "--warmup", "0",
+        "--duration", "1", "--json", *options, side="c",
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def relayed(root):
+    report = loadgen(root)
+    text = json.dumps(report)
+    counts = [int(n) for n in re.findall(r'"received": (\d+)', text)]
+    assert counts and max(counts) > 400, text[:2000]
+    return max(counts)
+
+
+def debs(folder, *names):
+    return [next(iter(sorted(glob.glob(f"{folder}/{name}_*.deb")))) for name in names]
+
+
+def install(root, folder):
+    """apt installs the packages as a person would who has the files."""
+    shutil.rmtree(root.path + "/debs", ignore_errors=True)
+    os.mkdir(root.path + "/debs")
+    for path in debs(folder, *NAMES):
+        shutil.copy(path, root.path + "/debs")
+    names = ["/debs/" + name for name in os.listdir(root.path + "/debs")]
+    return root.run("apt-get", "-q", "-y", "--allow-downgrades", "--no-install-recommends", "install", *names)
+
+
+def dependencies(folder):
+    """The dependencies of the packages."""
+    found = [run("dpkg-deb", "-f", path, "Depends").stdout.strip() for path in debs(folder, *NAMES)]
+    return ", ".join(found)
+
+
+def check_fresh(root):
+    """After the installation nothing runs, and --check says what to fill in."""
+    done = root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s", check=False)
+    assert done.returncode == 1 and "<" in done.stderr, done
+    step("--check of the file as installed: " + done.stderr.splitlines()[0])
+    owner = root.run("stat", "-c", "%a %U %G", "/etc/slipring/slipring.yaml").stdout.split()
+    assert owner == ["640", "root", "slipring"], owner
+    assert not os.path.exists(root.path + "/etc/systemd/system/multi-user.target.wants/slipring.service")
+    for page in ("slipring.8", "slipring.yaml.5", "slipringctl.1", "slipring-loadgen.1", "slipring-exporter.1"):
+        assert os.path.exists(f"{root.path}/usr/share/man/man{page[-1]}/{page}.gz"), page
+    for program in ("slipring", "slipringctl", "slipring-loadgen", "slipring-exporter", "slipring-tune", "slipring-import"):
+        root.run(program, "--help")
+
+
+def check_reload(root, unit):
+    root.write("/etc/slipring/slipring.yaml", CONFIG + "limits: {per-user: 100}\n", 0o640)
+    done = root.run("env", "MAINPID=" + str(unit.pid()), *unit.line("ExecReload"), side="s")
+    step("reload: " + (done.stdout + done.stderr).strip().splitlines()[0])
+
+
+def check_exporter(root):
+    """The exporter by the line of its unit, as a user of the group that the package made."""
+    root.run("slipring-exporter", "--share", "slipring-metrics", side="s")
+    exporter = subprocess.Popen(
+        root.words("setpriv", "--reuid", "nobody", "--regid", "slipring-metrics", "--clear-groups", "slipring-exporter", side="s"),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    get = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9641/metrics').read().decode())"
+    try:
+        scrape = lambda: root.run("python3", "-c", get, side="s", check=False).stdout
+        text = until(scrape, 10, "the exporter answers")
+        assert re.search(r"^slipring_up\S* 1", text, re.M), text[:1000]
+    finally:
+        exporter.kill()
+        exporter.wait()
+
+
+def check_upgrade(root, unit, folder):
+    """Calls of clients live through an upgrade, which restarts the server."""
+    step("upgrade beside clients")
+    before = unit.pid()
+    command = root.words(
+        "slipring-loadgen", "--client-port", "net_af_packet0,iface=c0", "--server", SERVER,
+        "--client-addr", "192.0.2.10-192.0.2.19/24", "--peer-addr", "192.0.2.20/24", "--secret",
+        "a secret of a test machine", "--user", "load", "--clients", "10", "--pps", "200", "--warmup", "0",
+        "--duration", "60", "--stats-period", "0", side="c",
+    )  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as clients:
+        status = lambda: root.run("slipringctl", "status", "--json", side="s", check=False).stdout or "{}"
+        until(lambda: json.loads(status()).get("allocations") == 10, 20, "ten allocations: " + status())
+        said = install(root, folder).stdout
+        assert unit.pid() != before, said[-2000:]
+        assert "restarts with its UDP calls" in said, said[-2000:]
+        until(lambda: "10 allocations restored" in unit.log(), 20, "calls restored")
+        until(lambda: json.loads(status()).get("tx", 0) > 100, 20, "the new process relays their datagrams")
+        clients.send_signal(signal.SIGINT)
+        clients.wait(timeout=30)
+    away = json.loads(status())["state"]["away_ms"]
+    step(f"the calls went on, {away} ms without a server")
+
+
+def aged(folder, out):
+    """Makes packages with a lower version of those in a folder."""
+    for path in debs(folder, *NAMES):
+        tree = os.path.join(out, "tree")
+        run("dpkg-deb", "-R", path, tree)
+        run("sed", "-i", "s/^Version: .*/Version: 0.0.1-1/", tree + "/DEBIAN/control")
+        run("dpkg-deb", "--root-owner-group", "-b", tree, out)
+        shutil.rmtree(tree)
+    return out
+
+
+def main():
+    pristine, new = sys.argv[1], sys.argv[2]
+    sys.executable_in_root = "/usr/bin/python3"
+    with contextlib.ExitStack() as cleanup:
+        root = Root(pristine, cleanup)
+        old = sys.argv[3] if len(sys.argv) > 3 else aged(new, cleanup.enter_context(tempfile.TemporaryDirectory()))
+        start = time.monotonic()
+        root.run("apt-get", "-q", "update")
+        step("install")
+        root.run("apt-get", "-q", "-y", "--no-install-recommends", "satisfy", dependencies(new))
+        before, links = root.files(), root.links()
+        assert "account slipring" not in before
+        install(root, old)
+        step(f"installed with what they depend on in {time.monotonic() - start:.0f} s")
+        check_fresh(root)
+        root.write("/etc/slipring/slipring.yaml", CONFIG, 0o640)
+        root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s")
+        unit = Unit(root)
+        cleanup.callback(unit.kill)
+        unit.start()
+        step(f"first relayed call {time.monotonic() - start:.0f} s after the installation began: {relayed(root)} datagrams")
+        check_reload(root, unit)
+        check_exporter(root)
+        check_upgrade(root, unit, new)
+        step("remove and purge")
+        root.run("apt-get", "-q", "-y", "remove", *NAMES)
+        until(lambda: not unit.runs(), 20, "the server has ended")
+        root.run("dpkg", "--purge", *NAMES)
+        run("umount", root.path + "/usr/bin/systemctl")
+        left = root.files() - before
+        assert not left, sorted(left)[:50]
+        assert root.links() == links, root.links()
+    print("packages: ok")
+
+
+if __name__ == "__main__":
+    if os.environ.get("IN_MOUNTS") != "yes":
+        os.environ["IN_MOUNTS"] = "yes"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+    main()
