@@ -218,10 +218,13 @@ static json_t *allocation_needs(const struct conf *c)
 		"channels",
 		pool_needs(p->sure_channels, p->channels,
 			(p->sure_channels * n + p->channels) * TURN_CHANNEL_BYTES));
-	if (c->turn.shared)
-		json_object_set_new(o, "peers",
-			pool_needs(p->sure_permissions, p->endpoints,
-				(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES));
+#define X(field, name, enabled, bytes, most)                      \
+	if (c->turn.enabled)                                      \
+		json_object_set_new(o, name,                      \
+			pool_needs(p->sure_permissions, p->field, \
+				(p->sure_permissions * n + p->field) * (bytes)));
+	TURN_CONFIG_POOLS(X)
+#undef X
 	json_object_set_new(o, "per_user_percent", json_integer(p->per_user));
 	json_object_set_new(o, "memory_mb", json_megabytes((double)d.bytes));
 	return o;

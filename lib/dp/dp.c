@@ -109,7 +109,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		return -1;
 	}
 	d->map = turn_relay_map_create(t);
-	if (d->map == NULL && t->shared && errno == EINVAL) {
+	if (d->map == NULL && turn_config_shares_ports(t) && errno == EINVAL) {
 		snprintf(error, len,
 			"relay.ports: fewer shared ports than workers (%u): make the range larger, "
 			"or set workers.count",

@@ -7,7 +7,6 @@
 #include "limits/quota.h"
 #include "relayed/relay_ports.h"
 #include "features/reservations/reservation.h"
-#include "tables/trie.h"
 #include "turn.h"
 #include "turn_event.h"
 
@@ -52,7 +51,6 @@ struct turn_cold {
 			uint8_t token[TURN_TOKEN_LEN];
 		} reserved;
 		struct relay_ports_rest resting; // a relay port that rests
-		struct trie_links unused; // a free slot of a shared port
 	};
 };
 _Static_assert(sizeof(struct turn_cold) == 80, "memory of an allocation beside its line");

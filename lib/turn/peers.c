@@ -127,8 +127,6 @@ static uint32_t permission_new(
 	ASSERT((c->nb_permissions == 0) == (c->permissions == TURN_NONE));
 	share_take(&s->permission_share, c->quota_user, c->nb_permissions++);
 	s->permission[i] = (struct turn_permission){.peer = *peer, .channels = TURN_NONE};
-	if (s->shared.nb > 0)
-		s->shared.of_permission[i] = TURN_NONE;
 	trie_insert(&s->by_address, link, i);
 	return i;
 }
@@ -290,6 +288,16 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	pool_give(&s->channels, i);
 }
 
+// Ends the registrations of peers under a permission that is about to be freed.
+static inline void registered_gone(struct turn_shard *s, uint32_t permission)
+{
+#define X(bind, has, gone, records, put) \
+	if (shard_shares_ports(s))       \
+		gone(s, permission);
+	TURN_REGISTERED(X)
+#undef X
+}
+
 // Frees expired permissions in this way. A permission outlives its channels, which are already
 // freed.
 static void permissions_purge(
@@ -309,7 +317,7 @@ static void permissions_purge(
 		return;
 	}
 	ASSERT(s->permission[i].channels == TURN_NONE && c->nb_permissions > 0);
-	shared_forget(s, i);
+	registered_gone(s, i);
 	trie_remove(&s->by_address, link);
 	share_give(&s->permission_share, c->quota_user, c->nb_permissions--);
 	state_permission_gone(s, i);
@@ -354,7 +362,7 @@ static void forget_all(struct turn_shard *s, uint32_t permission)
 		return;
 	forget_all(s, s->permission[permission].links.child[0]);
 	forget_all(s, s->permission[permission].links.child[1]);
-	shared_forget(s, permission);
+	registered_gone(s, permission);
 }
 
 void peers_end(struct turn_shard *s, uint32_t slot)
@@ -365,7 +373,7 @@ void peers_end(struct turn_shard *s, uint32_t slot)
 	ASSERT((cold->nb_permissions == 0) == (cold->permissions == TURN_NONE));
 	ASSERT(cold->nb_channels <= pool_used(&s->channels));
 	ASSERT(cold->nb_permissions <= pool_used(&s->permissions));
-	if (s->shared.nb > 0)
+	if (shard_shares_ports(s))
 		forget_all(s, cold->permissions);
 	share_give_all(&s->channel_share, cold->quota_user, cold->nb_channels);
 	share_give_all(&s->permission_share, cold->quota_user, cold->nb_permissions);

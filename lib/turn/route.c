@@ -96,14 +96,22 @@ static inline __attribute__((always_inline)) void find_clients(
 	}
 }
 
+// Looks up the allocations of a burst's peers whose relay ports are shared.
+static inline void look_up_peers(struct turn_shard *s, struct turn_burst *b)
+{
+#define X(look_up, ask, find, send) look_up(s, b);
+	TURN_PEERS(X)
+#undef X
+}
+
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 {
 	const uint8_t *of_peer = b->by_leg[TURN_FROM_PEER];
 
 	b->epoch = s->epoch;
 	split_legs(b);
-	if (unlikely(s->shared.nb > 0))
-		shared_look_up(s, b);
+	if (unlikely(shard_shares_ports(s)))
+		look_up_peers(s, b);
 	else
 #pragma GCC unroll 4
 		for (unsigned int i = 0; i < b->nb[TURN_FROM_PEER]; i++)
@@ -209,29 +217,15 @@ static void relay_channel_data(struct turn_shard *s, struct turn_view *v, struct
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
-// Checks that a Send may go to this peer from a shared address: the peer's answers must come back
-// to this allocation. The first Send registers the peer.
+// Asks if a Send may go to this peer from a port that allocations share.
 static enum turn_drop send_from_shared(
 	struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
-	uint32_t endpoint;
-
-	switch (shared_ask(s, slot, peer)) {
-	case SHARED_OURS:
-		return TURN_OK;
-	case SHARED_COLLISION:
-		return TURN_DROP_SHARED_COLLISION;
-	case SHARED_SHARE:
-		return TURN_DROP_SHARED_SHARE;
-	case SHARED_FULL:
-		return TURN_DROP_SHARED_FULL;
-	case SHARED_FREE:
-		break;
-	}
-	endpoint = shared_register(s, slot, peer);
-	if (endpoint == TURN_NONE)
-		return TURN_DROP_SHARED_FULL;
-	shared_keep(s, endpoint);
+#define X(look_up, ask, find, send) \
+	if (shard_shares_ports(s))  \
+		return send(s, slot, peer);
+	TURN_PEERS(X)
+#undef X
 	return TURN_OK;
 }
 
@@ -242,6 +236,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 {
 	uint32_t slot;
 	struct endpoint peer;
+	enum turn_drop reason;
 
 	if (m->nb_unknown > 0)
 		return route_drop(plan, TURN_DROP_UNKNOWN_ATTRIBUTE);
@@ -264,12 +259,9 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	if (!line_has(s, slot, &peer)) {
 		if (!peers_permission_live(s, slot, &peer.addr))
 			return route_drop(plan, TURN_DROP_NO_PERMISSION);
-		if (s->shared.nb > 0) {
-			const enum turn_drop reason = send_from_shared(s, slot, &peer);
-
-			if (reason != TURN_OK)
-				return route_drop(plan, reason);
-		}
+		reason = send_from_shared(s, slot, &peer);
+		if (reason != TURN_OK)
+			return route_drop(plan, reason);
 		if (peers_channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
@@ -398,15 +390,15 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	plan->front_len = data_indication(s, v, side->front);
 }
 
-// Further checks of a peer, needed with shared addresses or several realms. On TURN_OK, v->slot is
-// the allocation that the datagram belongs to.
+// Further checks of a peer, needed with shared relay ports or several realms. On TURN_OK, v->slot
+// is the allocation that the datagram belongs to.
 static enum turn_drop ask_peer(struct turn_shard *s, struct turn_view *v)
 {
-	if (s->shared.nb > 0) {
-		// looked up again, because the burst may have registered the peer meanwhile
-		v->slot = shared_slot_of(s, v);
-		return v->slot != TURN_NONE ? TURN_OK : TURN_DROP_SHARED_UNKNOWN_PEER;
-	}
+#define X(look_up, ask, find, send) \
+	if (shard_shares_ports(s))  \
+		return ask(s, v);
+	TURN_PEERS(X)
+#undef X
 	// realms may have peers with equal addresses, each reached through a different pool
 	if (v->inside == TURN_INSIDE_NO && slot_live(s, v->slot) &&
 		peers_permission_live(s, v->slot, &v->src) &&

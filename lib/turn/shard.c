@@ -44,7 +44,7 @@ struct layout {
 	TURN_ARRAYS(X)
 #undef X
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *strangers, *refusals;
+	void *clients, *ports, *live, *strangers, *refusals;
 	uint64_t *good;
 	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS],
 		*tcp;
@@ -54,7 +54,9 @@ struct layout {
 	struct turn_pools pools;
 	struct share permission_share, channel_share, redirect_share[REDIRECT_KINDS];
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
-	struct shared_sizes of_shared;
+#define X(type, field, size, init, round, check) void *field;
+	TURN_PARTS(X)
+#undef X
 	size_t size;
 };
 
@@ -74,8 +76,11 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 		.sure_channels = c->sure_channels != 0 ? c->sure_channels : 1,
 		.permissions = part_of(c->permissions, n, slots),
 		.channels = part_of(c->channels, n, slots),
-		.endpoints = p->config->shared ? part_of(c->endpoints, n, 2 * slots) : 0,
 		.per_user = policy_percent(p->config, c->per_user, 25),
+#define X(field, name, enabled, bytes, most) \
+	.field = p->config->enabled ? part_of(c->field, n, (most)*slots) : 0,
+		TURN_CONFIG_POOLS(X)
+#undef X
 	};
 }
 
@@ -95,28 +100,9 @@ static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 // IPv6.
 static size_t port_users_size(const struct turn_shard_params *p, bool is_v4, uint32_t slots)
 {
-	const bool is_used =
-		relay_map_shared(p->map) != NULL ? !is_v4 : relay_map_ports(p->map, is_v4) > 0;
+	const bool is_used = relay_map_shares(p->map) ? !is_v4 : relay_map_ports(p->map, is_v4) > 0;
 
 	return is_used ? share_size(slots) : 0;
-}
-
-// Lays out the relayed transport addresses: one per slot, or shared ones.
-static void layout_relay(struct layout *l, const struct turn_shard_params *p, struct arena *a)
-{
-	const struct shared_map *shared = relay_map_shared(p->map);
-
-	if (shared == NULL) {
-		l->ports = arena_take(a, relay_ports_size(p->map, p->worker));
-		return;
-	}
-	l->of_shared = (struct shared_sizes){.addresses = shared_map_count(shared, p->worker),
-		.slots = l->nb_slots,
-		.permissions = l->nb_permissions,
-		.share = share_part(
-			l->pools.sure_permissions, l->pools.endpoints, l->pools.per_user)};
-	l->of_shared.endpoints = share_records(&l->of_shared.share, l->nb_slots);
-	l->shared = arena_take(a, shared_size(&l->of_shared));
 }
 
 // Room for redirects: of allocations made on other workers, and of the kinds that features make.
@@ -170,7 +156,12 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 #undef X
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
-	layout_relay(&l, p, &a);
+	if (!relay_map_shares(p->map))
+		l.ports = arena_take(&a, relay_ports_size(p->map, p->worker));
+#define X(type, field, size, init, round, check) \
+	l.field = arena_take(&a, size(p, l.nb_permissions));
+	TURN_PARTS(X)
+#undef X
 	l.strangers = arena_take(&a, stranger_size());
 	l.refusals = arena_take(&a, refusals_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
@@ -239,7 +230,8 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 static void take_policy(struct turn_shard *s, const struct turn_policy *p)
 {
 	s->policy = p;
-	s->peers_asked = s->shared.nb > 0 || (p->realms != NULL && p->relay_pools.nb_pools > 0);
+	s->peers_asked =
+		shard_shares_ports(s) || (p->realms != NULL && p->relay_pools.nb_pools > 0);
 }
 
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
@@ -260,9 +252,10 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	if (p->state != NULL)
 		state_open(s, p->state);
 	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
-	if (l.shared != NULL)
-		shared_init(s, l.shared, &l.of_shared);
-	else
+#define X(type, field, size, init, round, check) init(s, l.field, p);
+	TURN_PARTS(X)
+#undef X
+	if (l.ports != NULL)
 		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
 	s->refusals = refusals_create(l.refusals, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
@@ -336,11 +329,9 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	share_round(&s->channel_share);
 	for (unsigned int i = 0; i < REDIRECT_KINDS; i++)
 		share_round(&s->redirect_share[i]);
-	if (s->shared.nb > 0) {
-		share_round(&s->shared.share);
-		pool_round(&s->shared.slots);
-		pool_round(&s->shared.endpoints);
-	}
+#define X(type, field, size, init, round, check) round(s);
+	TURN_PARTS(X)
+#undef X
 }
 
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
@@ -442,7 +433,6 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 	out->permissions = pool_used(&s->permissions);
 	out->channels = pool_used(&s->channels);
 	out->redirects = pool_used(&s->redirects);
-	out->endpoints = pool_used(&s->shared.endpoints);
 	for (unsigned int is_v4 = 0; s->ports != NULL && is_v4 < 2; is_v4++) {
 		out->ports[is_v4] = relay_ports_all(s->ports, is_v4);
 		out->ports_free[is_v4] = relay_ports_free(s->ports, is_v4);

@@ -14,7 +14,6 @@
 #include "line.h"
 #include "peers.h"
 #include "redirect.h"
-#include "features/shared/shared.h"
 #include "state/record.h"
 #include "features/tcp/tcp_table.h"
 #include "turn_features.h"
@@ -78,13 +77,15 @@ struct turn_shard {
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
-	struct share port_share[2]; // relay ports, [is_v4]; [0] in shared mode: slots
+	struct share port_share[2]; // relay ports, [is_v4]; [0] if they are shared: slots
 	struct share redirect_share[REDIRECT_KINDS];
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of the chains of reserved slots, by the hash of a token
 	uint32_t nb_reserved; // number of chains
 	struct turn_listener *listener;
-	struct shared shared;
+#define X(type, field, size, init, round, check) type field;
+	TURN_PARTS(X)
+#undef X
 	struct turn_stats stats;
 	struct sums_ahead ahead; // amounts by which stats.sums is ahead
 	struct state_writer state; // where it writes records that survive the process
@@ -95,8 +96,8 @@ struct turn_shard {
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
 	struct tcp_table tcp;
-	// A peer's datagram needs more than a permission: there are shared addresses, or realms
-	// with relay pools.
+	// A peer's datagram needs more than a permission: relay ports are shared, or there are
+	// realms with relay pools.
 	bool peers_asked;
 	uint8_t worker, workers, nb_listeners;
 	uint8_t percent; // percent of a pool that one user may hold
@@ -112,6 +113,16 @@ static inline struct turn_line *alloc_at(const struct turn_shard *s, uint32_t sl
 static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slot)
 {
 	return &s->cold[slot];
+}
+
+// True if allocations share relay ports: slots then have no port of their own.
+static inline bool shard_shares_ports(const struct turn_shard *s)
+{
+#ifdef FEATURE_SHARED
+	return s->shared.nb > 0;
+#else
+	return false;
+#endif
 }
 
 // The number of the realm of an allocation or reservation.

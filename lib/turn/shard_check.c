@@ -6,7 +6,7 @@
 
 // The sums of what all slots hold.
 struct held {
-	uint32_t live, permissions, channels, beyond_permissions, beyond_channels, endpoints;
+	uint32_t live, permissions, channels, beyond_permissions, beyond_channels;
 };
 
 static uint32_t beyond_sure(const struct share *h, uint32_t has)
@@ -106,7 +106,6 @@ static void check_alloc(struct turn_shard *s, uint32_t slot, struct held *held)
 	held->channels += c->nb_channels;
 	held->beyond_permissions += beyond_sure(&s->permission_share, c->nb_permissions);
 	held->beyond_channels += beyond_sure(&s->channel_share, c->nb_channels);
-	held->endpoints += s->shared.nb > 0 ? s->shared.slot[slot].endpoints : 0;
 }
 
 static void check_redirects(const struct turn_shard *s)
@@ -133,7 +132,6 @@ static void check_ports(const struct turn_shard *s, uint32_t taken)
 	for (unsigned int is_v4 = 0; s->ports != NULL && is_v4 < 2; is_v4++)
 		nb += relay_ports_all(s->ports, is_v4) - relay_ports_free(s->ports, is_v4);
 	ASSERT(nb == (s->ports != NULL ? taken : 0));
-	ASSERT(s->shared.nb == 0 || pool_used(&s->shared.slots) == taken);
 	ASSERT(s->port_share[0].held + s->port_share[1].held == taken);
 }
 
@@ -160,5 +158,7 @@ void turn_shard_check(struct turn_shard *s)
 	ASSERT(held.channels == pool_used(&s->channels));
 	ASSERT(held.beyond_permissions == s->permission_share.held);
 	ASSERT(held.beyond_channels == s->channel_share.held);
-	ASSERT(s->shared.nb == 0 || held.endpoints == pool_used(&s->shared.endpoints));
+#define X(type, field, size, init, round, check) check(s, held.live + reserved);
+	TURN_PARTS(X)
+#undef X
 }

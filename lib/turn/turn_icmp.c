@@ -12,9 +12,12 @@ static bool is_live(const struct turn_shard *s, uint32_t slot)
 
 static uint32_t slot_of(const struct turn_shard *s, const struct turn_icmp *e)
 {
-	if (s->shared.nb == 0)
-		return e->slot;
-	return e->slot < s->shared.nb ? shared_find(s, e->slot, &e->peer) : TURN_NONE;
+#define X(look_up, ask, find, send) \
+	if (shard_shares_ports(s))  \
+		return find(s, e->slot, &e->peer);
+	TURN_PEERS(X)
+#undef X
+	return e->slot;
 }
 
 uint64_t turn_icmp_user(const struct turn_shard *s, uint32_t slot)

@@ -256,7 +256,7 @@ static void table(void)
 	row("turn", "moves lapsed", s->stats.turn.moves_lapsed, false);
 	row("turn", "connections outlived", s->stats.turn.outlived, false);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);
-	row("turn", "ends on shared addresses", s->stats.turn.endpoints, true);
+	row("turn", "ends on shared addresses", s->stats.turn.endpoints, WORLD_SHARED(true));
 	row("fragments", "kept", s->stats.fragments_in, true);
 	row("fragments", "reassembled", s->stats.reassembled, true);
 	row("fragments", "sent", s->fragments, true);

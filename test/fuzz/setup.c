@@ -147,7 +147,7 @@ static void pick_routes(struct dp_world *w)
 	w->ports[1].nb_routes = 1;
 	for (uint32_t i = 0; i < w->conf.turn.nb_relay; i++)
 		nb_v4 += addr_is_v4(&w->relay[i]);
-	if (nb_v4 != 1 || w->conf.turn.shared || chance(40))
+	if (nb_v4 != 1 || turn_config_shares_ports(&w->conf.turn) || chance(40))
 		return;
 	addresses[0] = w->side.addr;
 	assert_int_equal(addr_prefix_parse("10.98.0.0/24", &peers[0]), 0);
@@ -213,14 +213,21 @@ static void pick_pools(struct dp_world *w)
 	struct turn_limits *l = &w->conf.turn.limits;
 
 	if (chance(30))
-		w->conf.turn.pools =
-			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
-	if (chance(20) && !w->conf.turn.shared)
+		w->conf.turn.pools = (struct turn_pools){
+			.permissions = 10,
+			.channels = 5,
+#ifdef FEATURE_SHARED
+			.endpoints = 5,
+#endif
+		};
+	if (chance(20) && !turn_config_shares_ports(&w->conf.turn))
 		l->allocations = 10;
 	if (chance(20))
 		l->per_user = 12;
-	if (w->conf.turn.shared)
-		l->endpoints = PICK(2, 16);
+#ifdef FEATURE_SHARED
+	if (w->conf.turn.shared.enabled)
+		w->conf.turn.shared.peers = PICK(2, 16);
+#endif
 }
 
 // Only one realm uses the pool, and its network is separate.
@@ -397,7 +404,7 @@ void fuzz_open(void)
 		.requests = PICK(1, 8, 32),
 		.backlog = PICK(16, 64, 256),
 		.stream_ring = PICK(0, 64, 256),
-		.shared = (uint16_t)PICK(0, 0, 4, 8),
+		.shared = WORLD_SHARED((uint16_t)PICK(0, 0, 4, 8)),
 		.dtls = chance(60),
 		.seed = test_rand(&fuzz.rand) | 1,
 		.change = change,

@@ -204,17 +204,19 @@ static void records_config(void)
 	config.pools.permissions = config.pools.channels = WORKERS * 400;
 }
 
+#ifdef FEATURE_SHARED
 static void shared_config(void)
 {
 	records_config();
-	config.shared = true;
+	config.shared.enabled = true;
 	config.port_hi = (uint16_t)(config.port_lo + 7);
 	config.limits.allocations = 2048;
-	config.limits.endpoints = 1000;
-	config.limits.peer_share = 100;
+	config.shared.peers = 1000;
+	config.shared.peer_share = 100;
 	config.pools.permissions = config.pools.channels = WORKERS * 4000;
 	config.pools.endpoints = WORKERS * 400;
 }
+#endif
 
 static uint32_t next_peer;
 
@@ -318,7 +320,9 @@ static const struct row {
 	{"relay ports for TCP", tcp_config, takes_tcp},
 	{"permissions", records_config, takes_permission},
 	{"channels", records_config, takes_channel},
+#ifdef FEATURE_SHARED
 	{"peers on shared ports", shared_config, takes_channel},
+#endif
 #ifdef FEATURE_MOBILITY
 	{"moves", moves_config, takes_move},
 #endif

@@ -93,13 +93,13 @@ static void test_many(void **state)
 
 	assert_non_null(relay);
 	assert_in_range(n, 3 * ENDS, ALLOCATIONS);
-	c.shared = true;
+	c.shared.enabled = true;
 	c.port_lo = 3480;
 	c.port_hi = 3487;
 	c.nonce_lifetime_s = 86400;
 	c.limits.allocations = n;
-	c.limits.endpoints = 256;
-	c.limits.peer_share = 100;
+	c.shared.peers = 256;
+	c.shared.peer_share = 100;
 	c.pools.per_user = 100;
 	ports = c.port_hi - c.port_lo + 1u;
 	fixture_open(&f, &c, 1);

@@ -66,8 +66,6 @@ static const char *const hot[] = {
 	"realms",
 	"records",
 	"relay.default-family",
-	"relay.peer-share",
-	"relay.peers-per-allocation",
 	"streams.handshake",
 	"streams.idle",
 	"streams.per-network",

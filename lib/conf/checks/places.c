@@ -6,7 +6,6 @@
 #include "reading/node.h"
 #include "problems.h"
 
-#define SHARED_PLACES 100000 // allocations that memory is reserved for with shared ports
 #define PLACES_MOST 16777216 // maximum of limits.allocations
 #define USER_PART 4 // one user may have one part in this number of parts,
 #define USER_LEAST 2 // and always a pair, or one allocation of each family
@@ -40,7 +39,7 @@ static uint64_t count_places(const struct turn_config *t)
 {
 	const uint64_t v4 = ports_of(t, true), v6 = ports_of(t, false);
 
-	if (t->shared)
+	if (turn_config_shares_ports(t))
 		return t->limits.allocations;
 	return v4 == 0 || (v6 > 0 && v6 < v4) ? v6 : v4;
 }
@@ -59,10 +58,8 @@ int conf_places_fill(struct conf_ctx *x)
 	struct turn_config *t = &x->conf->turn;
 	const uint64_t all = ports_of(t, true) + ports_of(t, false);
 
-	if (conf_node_of(x->root, &t->limits.allocations, 0) == NULL)
-		t->limits.allocations = t->shared ? SHARED_PLACES
-			: all < PLACES_MOST       ? (uint32_t)all
-						  : PLACES_MOST;
+	if (conf_node_of(x->root, &t->limits.allocations, 0) == NULL && t->limits.allocations == 0)
+		t->limits.allocations = all < PLACES_MOST ? (uint32_t)all : PLACES_MOST;
 	if (conf_node_of(x->root, &t->limits.per_user, 0) == NULL)
 		t->limits.per_user = user_default(t);
 	return 0;
@@ -78,5 +75,6 @@ void conf_places_warn(const struct conf *c, struct conf_report *r)
 	conf_tell(r, CONF_WARNING, (struct conf_at){c, &t->limits.per_user, 0, "limits.per-user"},
 		"one user can take all %llu %s from the others: remove it, for a quarter of them, "
 		"or lower it",
-		(unsigned long long)all, t->shared ? "allocations" : "relay ports of a family");
+		(unsigned long long)all,
+		turn_config_shares_ports(t) ? "allocations" : "relay ports of a family");
 }

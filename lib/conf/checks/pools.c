@@ -112,9 +112,6 @@ int conf_pools_check(struct conf_ctx *x)
 	const struct turn_config *t = &x->conf->turn;
 	int rc = 0;
 
-	if (t->nb_relay_pools > 0 && t->shared)
-		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
-			"pools do not work with shared relay ports: remove them, or mode: shared");
 	if ((t->nb_relay_pools + 1) * (uint64_t)t->nb_relay > TURN_SOURCES_MAX)
 		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
 			"relay.addresses and the pools have more than %u addresses in all: remove "

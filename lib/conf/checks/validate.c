@@ -16,8 +16,6 @@
 #include "turn_relay_map.h"
 
 // coturn's ports
-#define SHARED_PORT_LO 3480
-#define SHARED_PORT_HI 3487
 
 static int check_lcores(struct conf_ctx *x)
 {
@@ -66,55 +64,6 @@ static int check_eal_args(struct conf_ctx *x)
 					"key %s sets it: use that instead of %s", ours[j].key,
 					ours[j].arg);
 		}
-	}
-	return 0;
-}
-
-// Counts the shared addresses of a family that listeners leave free.
-static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
-{
-	uint32_t nb = 0;
-
-	for (uint32_t i = 0; i < t->nb_relay; i++) {
-		if (addr_is_v4(&t->relay[i]) != is_v4)
-			continue;
-		*any = true;
-		nb += conf_relay_left(t, &t->relay[i]);
-	}
-	return nb;
-}
-
-static int check_shared(struct conf_ctx *x)
-{
-	struct turn_config *t = &x->conf->turn;
-	const struct conf_node *n = conf_node_of(x->root, &t->port_lo, 0);
-	const uint32_t workers = x->conf->workers > 0 ? x->conf->workers : 1;
-
-	if (!t->shared)
-		return 0;
-	if (n == NULL) {
-		n = conf_node_of(x->root, &t->relay, 0);
-		t->port_lo = SHARED_PORT_LO;
-		t->port_hi = SHARED_PORT_HI;
-	}
-	if (t->limits.allocations == 0 && conf_node_of(x->root, &t->limits.allocations, 0) != NULL)
-		return conf_fail(x, conf_node_of(x->root, &t->limits.allocations, 0),
-			"relay.mode is shared and needs memory for each allocation: write a limit "
-			"above 0");
-	if ((uint64_t)t->nb_relay * (t->port_hi - t->port_lo + 1u) > TURN_SHARED_MAX)
-		return conf_fail(x, n,
-			"%u addresses with %u ports each are too many for shared mode: use at "
-			"most %u ports in all",
-			t->nb_relay, t->port_hi - t->port_lo + 1u, TURN_SHARED_MAX);
-	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
-		bool any = false;
-		const uint32_t nb = shared_count(t, is_v4 == 1, &any);
-
-		if (any && nb < workers)
-			return conf_fail(x, n,
-				"IPv%c has too few shared ports for %u workers (%u): every worker "
-				"needs one, make the range larger or workers.count smaller",
-				is_v4 == 1 ? '4' : '6', workers, nb);
 	}
 	return 0;
 }
@@ -177,13 +126,26 @@ static int check_crash(struct conf_ctx *x)
 		"must be an absolute path, such as /var/log/slipring, or empty");
 }
 
+// Sets what the file leaves out about relay ports and limits.
+static int fill_relay(struct conf_ctx *x)
+{
+	int rc = 0;
+
+#define X(fill)           \
+	if (fill(x) != 0) \
+		rc = -EINVAL;
+	CONF_FILLS(X)
+#undef X
+	conf_places_fill(x);
+	return rc;
+}
+
 int conf_validate(struct conf_ctx *x)
 {
-	static int (*const checks[])(struct conf_ctx *) = {
-		check_lcores, check_eal_args, conf_ports_gather, check_shared, conf_places_fill,
-		check_family, conf_ports_check, conf_packets_check, conf_identities_check,
-		conf_pools_check, conf_exceptions_check, conf_realms_check, check_records,
-		check_control, check_state, check_crash, conf_alternates_check,
+	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
+		conf_ports_gather, fill_relay, check_family, conf_ports_check, conf_packets_check,
+		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_realms_check,
+		check_records, check_control, check_state, check_crash, conf_alternates_check,
 #define X(check) check,
 		CONF_CHECKS(X)
 #undef X

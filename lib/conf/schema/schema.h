@@ -96,7 +96,6 @@ extern const struct conf_choice conf_transport_choices[];
 extern const struct conf_choice conf_binding_choices[];
 extern const struct conf_choice conf_bond_choices[];
 extern const struct conf_choice conf_tls_choices[];
-extern const struct conf_choice conf_relay_choices[];
 extern const struct conf_choice conf_lower_choices[];
 extern const struct conf_choice conf_family_choices[];
 extern const struct conf_choice conf_icmp_tell_choices[];

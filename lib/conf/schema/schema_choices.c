@@ -20,7 +20,6 @@ const struct conf_choice conf_tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 const struct conf_choice conf_include_choices[] = {
 	{"accounts", CONF_INCLUDE_ACCOUNTS}, {"all", CONF_INCLUDE_ALL}, {NULL, 0}};
-const struct conf_choice conf_relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 const struct conf_choice conf_lower_choices[] = {{"keep", false}, {"end", true}, {NULL, 0}};
 const struct conf_choice conf_family_choices[] = {{"ipv4", TURN_FAMILY_IPV4},
 	{"ipv6", TURN_FAMILY_IPV6}, {"client", TURN_FAMILY_CLIENT}, {NULL, 0}};

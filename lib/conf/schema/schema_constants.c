@@ -83,9 +83,6 @@ static const struct conf_key rows[] = {
 // Bytes that wait in each direction of a connection.
 {TESTS "relay.tcp.buffer", CONF_NUMBER, ONE(conf, turn.tcp.buffer), RANGE(16384, 1048576),
 	.def = "32768"},
-// Percent of shared addresses on which a user may have one peer. If unset: 50, or 100 for the only
-// user.
-{TESTS "relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100)},
 // Seconds that a freed relay port rests: late packets of a former peer reach no other client.
 {TESTS "relay.quarantine", CONF_TIME, ONE(conf, turn.quarantine_s), RANGE(0, 86400),
 	.def = "120"},
@@ -101,8 +98,6 @@ static const struct conf_key rows[] = {
 	RANGE(1, 268435456)},
 // Channels beyond these. If unset: one for each allocation.
 {TESTS "limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456)},
-// Peers on shared relay ports. If unset: two for each allocation.
-{TESTS "limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456)},
 #define X(...) __VA_ARGS__,
 CONF_CONSTANT_ROWS(X)
 #undef X

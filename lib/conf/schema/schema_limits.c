@@ -15,13 +15,12 @@ static const struct conf_key rows[] = {
 	"508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
 	.absent = "relay ports", .help = "Allocations of all realms. Default: the number of relay "
-	"ports of both families, or 100000 with shared ports. 0 = limited by memory only, which "
-	"shared ports do not allow."},
+	"ports of both families. 0 = limited by memory only."},
 {"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216),
 	.absent = "a quarter", .help = "Allocations of one user; 0 = no limit. Default: a quarter "
-	"of the relay ports of the smaller family, or, with shared ports, of `limits.allocations`; "
-	"no limit with one configured user, no secret and no `realms`. On each worker a user may "
-	"have the same part of the ports, and at least a quarter."},
+	"of the relay ports of the smaller family; no limit with one configured user, no secret "
+	"and no `realms`. On each worker a user may have the same part of the ports, and at least "
+	"a quarter."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
 	.def = "0", .help = "Allocations of one client address (IPv6: of its /64, and eight times "
 	"as many of its /48); 0 = no limit."},

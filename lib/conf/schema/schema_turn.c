@@ -139,20 +139,9 @@ static const struct conf_key rows[] = {
 {"relay.pools[].for", CONF_PREFIXES, MANY(turn_relay_pool, peers, nb_peers), REQUIRED,
 	RANGE(1, 256), .help = "Peers of the pool. The longest prefix of all pools decides. "
 	"`peers.allow` must allow them, too."},
-{"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = conf_relay_choices, .def = "unique",
-	.help = "`unique`: every allocation has its own relayed transport address, as RFC 8656 "
-	"requires. `shared`: all allocations share the few ports of `relay.ports`, for firewalls "
-	"that open no more. The peer's address and port tell them apart, so peers must send from "
-	"the exact port to which the client has bound a channel or sent data. EVEN-PORT and "
-	"RESERVATION-TOKEN get 508. On one shared address only one client can use a given peer "
-	"address and port: a ChannelBind of another client gets 508, and its Sends are dropped. "
-	"New allocations go where there are fewest such peers: N shared addresses of a worker "
-	"carry N clients of one conference server."},
 {"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
 	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
-	.def = "49152-65535", .help = "Relay ports on every relay address. Shared ports are "
-	"3480-3487 by default, and at most 4096 on all addresses together. Each belongs to one "
-	"worker, and every worker needs one of each family."},
+	.def = "49152-65535", .help = "Relay ports on every relay address."},
 {"relay.tcp", CONF_SECTION, .help = "TCP between relay addresses and peers (RFC 6062), for clients "
 	"over TCP and TLS that ask for it. The sockets are the kernel's: every relay address is on "
 	"a port with `exception` in the namespace `streams.netns`, or on a `packet:` port. Own "
@@ -172,11 +161,6 @@ static const struct conf_key rows[] = {
 	"REQUESTED-ADDRESS-FAMILY nor ADDITIONAL-ADDRESS-FAMILY. `ipv4`: as RFC 8656 requires. "
 	"`ipv6`. `client`: the family of the client's address, or the other one if no relay "
 	"address has that family."},
-{"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.limits.endpoints), RANGE(1, 65535),
-	.def = "256",
-	.help = "With shared ports: addresses and ports of peers that an allocation can register, "
-	"by a channel or by sending to them. A registration lasts as long as the permission for "
-	"the address, or the channel."},
 #define X(...) __VA_ARGS__,
 CONF_RELAY_ROWS(X)
 #undef X

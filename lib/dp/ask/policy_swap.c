@@ -16,6 +16,7 @@
 #include "ask/realm_numbers.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_features.h"
 #include "exception/exception_host.h"
 #include "stream.h"
 #include "stun.h"
@@ -104,10 +105,14 @@ static bool read_certificates(struct dp *d, char *error, size_t len)
 // Name of a table made at start that is too small for the file, or NULL.
 static const char *too_small(const struct dp *d, const struct turn_config *c)
 {
-	if (c->shared && turn_relay_map_shared_slots(c) > turn_relay_map_slots(d->map, 0))
-		return "limits.allocations: a larger value takes a restart, because shared relay "
-		       "ports have room for the old one only";
-	return NULL;
+	const char *small = NULL;
+
+#define X(too_small)       \
+	if (small == NULL) \
+		small = too_small(d, c);
+	DP_RELOADS(X)
+#undef X
+	return small;
 }
 
 int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error, size_t len)

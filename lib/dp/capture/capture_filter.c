@@ -51,7 +51,7 @@ bool capture_filter_add(
 		.server = l->endpoint,
 		.proto = turn_listener_is_stream(l) ? NET_PROTO_TCP : NET_PROTO_UDP,
 		.listener = i->listener};
-	if (!c->shared) {
+	if (!turn_config_shares_ports(c)) {
 		e->relay_port = i->relay.port;
 		add_relays(e, c, &i->relay.addr);
 	}

@@ -62,7 +62,7 @@ static struct pmtu_flow flow_of(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
 	const struct local_addr *laddr = local_addrs_find(w->local, &src->addr);
-	const bool one = !w->dp->conf->turn.shared && laddr != NULL &&
+	const bool one = !turn_config_shares_ports(&w->dp->conf->turn) && laddr != NULL &&
 		local_addrs_listener(w->local, laddr, src->port) < 0;
 
 	return (struct pmtu_flow){.src = src->addr,

@@ -363,7 +363,9 @@ bool accept_again(struct worker *w, unsigned int i)
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
-	v->shared = looked_up.shared;
+#define X(type, field) v->field = looked_up.field;
+	TURN_CONFIG_VIEW(X)
+#undef X
 	v->state = looked_up.state;
 	v->flags |= looked_up.flags & (DP_PLAIN | DP_IPV4);
 	return true;

@@ -89,7 +89,9 @@ void dp_pools(const struct conf *c, struct dp_pools *out)
 		out->allocations += turn_relay_map_slots(map, w);
 		out->pools.permissions += p.permissions;
 		out->pools.channels += p.channels;
-		out->pools.endpoints += p.endpoints;
+#define X(field, name, enabled, bytes, most) out->pools.field += p.field;
+		TURN_CONFIG_POOLS(X)
+#undef X
 		out->pools.sure_permissions = p.sure_permissions;
 		out->pools.sure_channels = p.sure_channels;
 		out->pools.per_user = p.per_user;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the list of rules for each step of the ladder; flow_ladder.c passes them to the NIC.
 #include "steering/flow_rules.h"
+#include "dp_features.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
 
@@ -27,8 +28,7 @@ struct cover {
 
 // --- addresses ----------------------------------------------------------------------------------
 
-// Index in the relay map of address i of the port, or -1 if the rules are not for it.
-static int relay_index(const struct flow_rules_want *w, uint32_t i)
+int flow_rules_relay(const struct flow_rules_want *w, uint32_t i)
 {
 	const struct addr *a = &w->port->addresses[i].addr;
 
@@ -40,7 +40,7 @@ uint32_t flow_rules_addresses(const struct flow_rules_want *w)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < w->port->nb_addresses; i++)
-		n += relay_index(w, i) >= 0;
+		n += flow_rules_relay(w, i) >= 0;
 	return n;
 }
 
@@ -79,7 +79,7 @@ static unsigned int period_of(const struct flow_rules_want *w, int relay, unsign
 
 // --- the list -----------------------------------------------------------------------------------
 
-static int rule_add(
+int flow_rules_add(
 	struct flow_rules *r, const struct port_rule *rule, char reason[FLOW_RULES_WHY_LEN])
 {
 	if (r->nb == FLOW_RULES_MAX) {
@@ -110,7 +110,7 @@ static int make_whole(
 
 	for (uint32_t i = 0; i < w->port->nb_addresses && rc == 0; i++) {
 		const struct addr *a = &w->port->addresses[i].addr;
-		const int relay = relay_index(w, i);
+		const int relay = flow_rules_relay(w, i);
 		char text[ADDR_TEXT_LEN];
 
 		if (relay < 0)
@@ -125,43 +125,11 @@ static int make_whole(
 				addr_format(a, text, sizeof(text)));
 			return -EINVAL;
 		}
-		rc = rule_add(out,
+		rc = flow_rules_add(out,
 			&(struct port_rule){.dst = *a,
 				.vlan = w->port->vlan,
 				.queue = (uint16_t)owner_of(w, relay, 0)},
 			reason);
-	}
-	return rc;
-}
-
-// --- port bits of shared ports ------------------------------------------------------------------
-
-// Makes one rule for each port, because ports are dealt one by one; listeners' ports are not among
-// them.
-static int make_shared(
-	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
-		const int relay = relay_index(w, i);
-
-		for (uint32_t p = w->turn->port_lo; p <= w->turn->port_hi && rc == 0; p++) {
-			unsigned int worker;
-			uint32_t number;
-
-			if (relay < 0 ||
-				!turn_relay_map_home(
-					w->map, (unsigned int)relay, (uint16_t)p, &worker, &number))
-				continue;
-			rc = rule_add(out,
-				&(struct port_rule){.dst = w->port->addresses[i].addr,
-					.vlan = w->port->vlan,
-					.port = (uint16_t)p,
-					.mask = UINT16_MAX,
-					.queue = (uint16_t)worker},
-				reason);
-		}
 	}
 	return rc;
 }
@@ -218,7 +186,7 @@ static int add_block(const struct cover *c, struct flow_rules *out, const struct
 
 		r.port |= c->part[i].value;
 		r.mask |= c->part[i].mask;
-		rc = rule_add(out, &r, reason);
+		rc = flow_rules_add(out, &r, reason);
 	}
 	return rc;
 }
@@ -236,7 +204,7 @@ static int make_sliced(
 		return -EINVAL;
 	}
 	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
-		const int relay = relay_index(w, i);
+		const int relay = flow_rules_relay(w, i);
 
 		for (unsigned int s = 0; s < TURN_SLICES && relay >= 0 && rc == 0; s++) {
 			const unsigned int period = period_of(w, relay, s);
@@ -253,22 +221,25 @@ static int make_sliced(
 	return rc;
 }
 
+static int rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
+	struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
+{
+#define X(is_used, make) \
+	if (is_used(w))  \
+		return make(w, step, out, reason);
+	DP_RULES(X)
+#undef X
+	return step == FLOW_RULES_ADDRESS ? make_whole(w, out, reason)
+					  : make_sliced(w, out, reason);
+}
+
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
 	struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
 	int rc;
 
 	*out = (struct flow_rules){0};
-	if (w->turn->shared && step == FLOW_RULES_ADDRESS) {
-		snprintf(reason, FLOW_RULES_WHY_LEN,
-			"relay.mode is shared: every port has its worker");
-		rc = -EINVAL;
-	} else if (w->turn->shared)
-		rc = make_shared(w, out, reason);
-	else if (step == FLOW_RULES_ADDRESS)
-		rc = make_whole(w, out, reason);
-	else
-		rc = make_sliced(w, out, reason);
+	rc = rules_make(w, step, out, reason);
 	if (rc == 0)
 		return 0;
 	free(out->rule);

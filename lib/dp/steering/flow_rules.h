@@ -31,6 +31,11 @@ struct flow_rules {
 // Number of relay addresses of the family on the port.
 uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 
+// Index in the relay map of address i of the port, or -1 if the rules are not for it.
+int flow_rules_relay(const struct flow_rules_want *w, uint32_t i);
+// Adds a rule. Returns 0, or -E2BIG or -ENOMEM with the reason in reason.
+int flow_rules_add(
+	struct flow_rules *r, const struct port_rule *rule, char reason[FLOW_RULES_WHY_LEN]);
 // Makes the rules of a step. No two of them match the same packet, and none matches packets of a
 // listener's clients, which RSS distributes. Rules on port bits leave out the 128 ports around a
 // listener within the relay range. Returns 0; -EINVAL if the step cannot do it, -E2BIG if it takes

@@ -155,7 +155,10 @@ static uint64_t allocations_most(const struct control *k, const struct dp_stats 
 {
 	const uint64_t most = k->conf->turn.limits.allocations;
 
-	return k->conf->turn.shared || most < s->turn.ports[0] + s->turn.ports[1] ? most : 0;
+	return turn_config_shares_ports(&k->conf->turn) ||
+			most < s->turn.ports[0] + s->turn.ports[1]
+		? most
+		: 0;
 }
 
 // --- warnings ------------------------------------------------------------------------------------

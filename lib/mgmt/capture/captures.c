@@ -120,7 +120,8 @@ static void begin_done(struct scan *s)
 	json_object_set_new(s->out, "allocations", c->made);
 	c->made = json_array();
 	json_object_set_new(s->out, "left_out", json_boolean(c->left_out));
-	json_object_set_new(s->out, "shared", json_boolean(s->control->conf->turn.shared));
+	json_object_set_new(
+		s->out, "shared", json_boolean(turn_config_shares_ports(&s->control->conf->turn)));
 }
 
 static const struct scan_kind begin_kind = {

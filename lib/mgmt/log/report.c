@@ -156,12 +156,14 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		most += conf_relay_left(t, &t->relay[i]);
 	// with shared ports no allocation has a port to itself
-	if (t->shared || (t->limits.allocations != 0 && t->limits.allocations < most))
+	if (turn_config_shares_ports(t) ||
+		(t->limits.allocations != 0 && t->limits.allocations < most))
 		most = t->limits.allocations;
 	snprintf(buf, len,
 		"%u address%s with %u %sport%s each (%u-%u), %" PRIu64 " allocation%s at most",
-		t->nb_relay, t->nb_relay == 1 ? "" : "es", range, t->shared ? "shared " : "",
-		range == 1 ? "" : "s", t->port_lo, t->port_hi, most, most == 1 ? "" : "s");
+		t->nb_relay, t->nb_relay == 1 ? "" : "es", range,
+		turn_config_shares_ports(t) ? "shared " : "", range == 1 ? "" : "s", t->port_lo,
+		t->port_hi, most, most == 1 ? "" : "s");
 	return buf;
 }
 

@@ -338,7 +338,8 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "relay_pools", c->turn.nb_relay_pools);
 	rte_tel_data_add_dict_u64(t, "external_addresses", count_externals(c));
 	rte_tel_data_add_dict_u64(t, "routes", count_routes(c));
-	rte_tel_data_add_dict_string(t, "relay_mode", c->turn.shared ? "shared" : "unique");
+	rte_tel_data_add_dict_string(
+		t, "relay_mode", turn_config_shares_ports(&c->turn) ? "shared" : "unique");
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
 	rte_tel_data_add_dict_u64(t, "quarantine", c->turn.quarantine_s);

@@ -420,7 +420,8 @@ static bool limits_nothing(const struct turn_config *c)
 {
 	const uint64_t ports = (uint64_t)c->nb_relay * ((uint32_t)c->port_hi - c->port_lo + 1);
 
-	return !c->shared && c->nb_relay > 0 && c->limits.allocations + c->nb_listeners >= ports;
+	return !turn_config_shares_ports(c) && c->nb_relay > 0 &&
+		c->limits.allocations + c->nb_listeners >= ports;
 }
 
 int policy_make_addresses(struct turn_policy *p, const struct turn_config *c)
@@ -441,7 +442,6 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 	p->limits = c->limits;
 	if (limits_nothing(c))
 		p->limits.allocations = 0;
-	p->limits.peer_share = policy_percent(c, c->limits.peer_share, 50);
 	if (p->limits.permission_s == 0)
 		p->limits.permission_s = TURN_PERMISSION_S;
 	if (p->limits.channel_s == 0)

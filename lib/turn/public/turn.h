@@ -5,6 +5,7 @@
 #pragma once
 
 #include "addr.h"
+#include "turn_config_features.h"
 #include "hash.h"
 #include "turn_mark.h"
 #include "turn_order.h"
@@ -66,7 +67,9 @@ struct turn_view {
 		uint64_t place; // all five
 	};
 	uint64_t hash; // hash of the lookup key; turn_route_begin writes it
-	uint32_t shared; // number of the shared address; turn_route_begin writes it
+#define X(type, field) type field;
+	TURN_CONFIG_VIEW(X)
+#undef X
 	// For the data path: DSCP of a stream's connection, as in the TOS byte. Only for messages
 	// over a stream.
 	uint8_t tos;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "addr.h"
+#include "feature_names.h"
 #include "rates/bucket.h"
 #include "tables/routes.h"
 #include "stun.h"
@@ -139,9 +140,6 @@ struct turn_limits {
 	uint32_t of_realm; // allocations of one realm; 0 = no limit, as in the first realm
 	uint8_t realm; // number of the realm to which per_user and of_realm apply
 	uint32_t permissions, channels; // per allocation, hard caps
-	uint32_t endpoints; // peers on a shared relay port, per allocation; at most UINT16_MAX
-	// Percent of the shared addresses on which a user may have one and the same peer.
-	uint32_t peer_share;
 	uint32_t lifetime_default_s, lifetime_max_s;
 	uint32_t permission_s, channel_s; // lifetimes; 0 = those of RFC 8656
 	struct limit unauthenticated, binding; // answers, per source
@@ -151,13 +149,16 @@ struct turn_limits {
 	struct turn_rates rates;
 };
 
-// Memory for permissions, channels and peers on shared addresses: a guaranteed number for each
+// Memory for permissions, channels and the records of features: a guaranteed number for each
 // possible allocation, and a number for all together. 0 = the default in conf/slipring.yaml.
 struct turn_pools {
-	// At most 16; for peers the number is that of permissions.
+	// At most 16; for records of features the number is that of permissions.
 	uint32_t sure_permissions, sure_channels;
-	uint32_t permissions, channels, endpoints;
-	uint32_t per_user; // percent of those three that one user may hold
+	uint32_t permissions, channels;
+#define X(field, name, enabled, bytes, most) uint32_t field;
+	TURN_CONFIG_POOLS(X)
+#undef X
+	uint32_t per_user; // percent of each that one user may hold
 };
 
 // Addresses that replace the relay addresses towards some peers. For each family there are as many
@@ -224,9 +225,6 @@ struct turn_config {
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
 		nb_deny, nb_deny_listed, nb_nat64;
 	uint16_t port_lo, port_hi; // relay ports
-	// True if allocations share relay ports; else each has a relayed transport address of its
-	// own.
-	bool shared;
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
 	struct turn_tcp tcp;
@@ -242,6 +240,16 @@ struct turn_config {
 	TURN_CONFIG_FIELDS(X)
 #undef X
 };
+
+// True if allocations share relay ports; else each has a relayed transport address of its own.
+static inline bool turn_config_shares_ports(const struct turn_config *c)
+{
+#ifdef FEATURE_SHARED
+	return c->shared.enabled;
+#else
+	return false;
+#endif
+}
 
 // The number of realms, and the realm at an index below it: 0 is the first. The realm may be
 // changed if *c may be.

@@ -12,12 +12,10 @@ struct turn_relay_map;
 
 // Makes the map. If a family has at least as many relay addresses as there are workers, whole
 // addresses are dealt to the workers; else every address is cut into 64 slices, which the workers
-// get in turn. Ports that listeners use on a relay address have no slot. Shared ports (c->shared)
-// are dealt to the workers one by one, family by family. Slots are then not bound to addresses, but
-// every worker has as many as it may need for limits.allocations, which must not be 0. NULL with
-// errno ENOMEM or EINVAL; EINVAL also if a family has fewer shared addresses than there are
-// workers, or if there are more than TURN_SHARED_MAX.
-#define TURN_SHARED_MAX 4096
+// get in turn. Ports that listeners use on a relay address have no slot. Shared ports are dealt to
+// the workers one by one, family by family. Slots are then not bound to addresses, but every worker
+// has as many as it may need for limits.allocations, which must not be 0. NULL with errno ENOMEM or
+// EINVAL; EINVAL also if a family has fewer shared addresses than there are workers, or too many.
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
 void turn_relay_map_free(struct turn_relay_map *m);
 // Index of a relay address, or -1. Control path (binary search).
@@ -58,9 +56,6 @@ bool turn_relay_map_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out);
 // Number of slots of a worker. Some may have no usable port (see turn_relay_map_usable).
 uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker);
-// Number of slots that each worker has for limits.allocations with shared ports: its share and half
-// as much again, because clients are not distributed evenly.
-uint32_t turn_relay_map_shared_slots(const struct turn_config *c);
 // True if a slot has a port that may be allocated. Never true for shared ports.
 bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
 

@@ -65,11 +65,9 @@ struct turn_stats {
 
 // turn_shard_pools: sizes of the pools of a worker. TURN_RECORD_BYTES is the memory of a
 // permission, TURN_CHANNEL_BYTES that of a channel: one byte more, for the form in which its client
-// wrote the peer (ports[].addresses[].external, relay.pools). TURN_PEER_BYTES is the memory of a
-// peer on a shared address, including its table entries.
+// wrote the peer (ports[].addresses[].external, relay.pools).
 #define TURN_RECORD_BYTES 32
 #define TURN_CHANNEL_BYTES (TURN_RECORD_BYTES + 1)
-#define TURN_PEER_BYTES 78
 struct turn_pools turn_shard_pools(const struct turn_shard_params *p);
 // Bytes of memory (64-byte aligned, zeroed) of a shard; turn_shard_create makes the shard in it.
 // The memory belongs to the caller and outlives the shard.

@@ -4,7 +4,6 @@
 // with that of the lowest port: so each has its part of a small range, too. The slots of a worker
 // on one address are its slices of the first block, then those of the next, and so on.
 #include "relayed/relay_map.h"
-#include "features/shared/shared_map.h"
 #include "relayed/vacancy.h"
 #include "turn_config.h"
 
@@ -56,7 +55,10 @@ struct turn_relay_map {
 	// Memory that place points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
-	struct shared_map *shared; // NULL: ports are not shared. Else slices have no usable port
+	bool shares; // ports are shared: slices have no usable port
+#define X(type, field, make, free, home, slots) type *field;
+	TURN_MAPS(X)
+#undef X
 };
 
 static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
@@ -90,6 +92,18 @@ static bool port_usable(const struct turn_relay_map *m, const struct place *plac
 		(place->listening == NULL || !bit_is_set(place->listening, port));
 }
 
+// turn_relay_map_home() by the maps of features.
+static bool home_shared(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
+	unsigned int *worker, uint32_t *slot)
+{
+#define X(type, field, make, free, home, slots)                                 \
+	if (m->field != NULL && home(m->field, addr_index, port, worker, slot)) \
+		return true;
+	TURN_MAPS(X)
+#undef X
+	return false;
+}
+
 bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot)
 {
@@ -98,8 +112,7 @@ bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index
 	uint32_t pair;
 
 	if (!port_usable(m, place, port))
-		return m->shared != NULL &&
-			shared_map_home(m->shared, addr_index, port, worker, slot);
+		return home_shared(m, addr_index, port, worker, slot);
 	pair = ((uint32_t)(port >> BLOCK_SHIFT) - m->first_block) * s->nb + s->rank;
 	*worker = place->worker + s->worker;
 	*slot = place->base[s->worker] + pair * 2 + (port & 1);
@@ -111,7 +124,7 @@ bool turn_relay_map_run(
 {
 	const struct place *place = &m->place[addr_index];
 
-	if (place->cut || place->listening != NULL || m->shared != NULL)
+	if (place->cut || place->listening != NULL || m->shares)
 		return false;
 	*out = (struct turn_relay_map_run){.base = place->base[0] - (m->first_block << BLOCK_SHIFT),
 		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
@@ -205,8 +218,7 @@ void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, cons
 
 bool relay_map_living(const struct turn_relay_map *m, unsigned int worker, bool is_v4)
 {
-	return m->shared != NULL ||
-		__atomic_load_n(&m->living[is_v4][worker], __ATOMIC_RELAXED) > 0;
+	return m->shares || __atomic_load_n(&m->living[is_v4][worker], __ATOMIC_RELAXED) > 0;
 }
 
 bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index)
@@ -219,10 +231,18 @@ struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index)
 	return m->addr[index];
 }
 
-const struct shared_map *relay_map_shared(const struct turn_relay_map *m)
+bool relay_map_shares(const struct turn_relay_map *m)
 {
-	return m->shared;
+	return m->shares;
 }
+
+#define X(type, field, make, free, home, slots)                       \
+	const type *relay_map_##field(const struct turn_relay_map *m) \
+	{                                                             \
+		return m->field;                                      \
+	}
+TURN_MAPS(X)
+#undef X
 
 uint32_t relay_map_ports(const struct turn_relay_map *m, bool is_v4)
 {
@@ -249,7 +269,7 @@ bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, 
 	uint16_t port;
 	uint32_t addr;
 
-	if (slot >= m->slots[worker] || m->shared != NULL)
+	if (slot >= m->slots[worker] || m->shares)
 		return false;
 	addr = turn_relay_map_locate(m, worker, slot, &port);
 	return port_usable(m, &m->place[addr], port);
@@ -419,17 +439,28 @@ static int make_changing(struct turn_relay_map *m)
 	return 0;
 }
 
-// Makes the ports shared: the slices then have no ports.
-static int share_ports(struct turn_relay_map *m, const struct turn_config *c)
+// Makes the maps of features. If one is used, the slices have no ports.
+static int make_shared(struct turn_relay_map *m, const struct turn_config *c)
 {
-	m->shared = shared_map_create(c);
-	if (m->shared == NULL)
-		return errno;
+	uint32_t nb_slots = 0;
+	int err = 0;
+
+#define X(type, field, make, free, home, slots) \
+	if (err == 0)                           \
+		err = make(&m->field, c);       \
+	if (m->field != NULL) {                 \
+		m->shares = true;               \
+		nb_slots = slots(c);            \
+	}
+	TURN_MAPS(X)
+#undef X
+	if (!m->shares)
+		return err;
 	m->port_lo = UINT16_MAX;
 	m->port_hi = 0;
 	for (unsigned int w = 0; w < m->workers; w++)
-		m->slots[w] = turn_relay_map_shared_slots(c);
-	return 0;
+		m->slots[w] = nb_slots;
+	return err;
 }
 
 static int build_map(struct turn_relay_map *m, const struct turn_config *c)
@@ -456,9 +487,9 @@ static int build_map(struct turn_relay_map *m, const struct turn_config *c)
 		err = mark_listeners(m, c);
 	if (err == 0)
 		err = make_changing(m);
-	if (err == 0 && c->shared)
-		return share_ports(m, c);
 	if (err == 0)
+		err = make_shared(m, c);
+	if (err == 0 && !m->shares)
 		count_ports(m);
 	return err;
 }
@@ -492,6 +523,8 @@ void turn_relay_map_free(struct turn_relay_map *m)
 	free(m->segment);
 	free(m->bases);
 	free(m->bitmaps);
-	shared_map_free(m->shared);
+#define X(type, field, make, free, home, slots) free(m->field);
+	TURN_MAPS(X)
+#undef X
 	free(m);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocates and frees relayed transport addresses: one for each allocation (relay_ports.c), or a
-// few that all allocations of a shard share (shared.c).
+// Allocates and frees relayed transport addresses: one for each allocation (relay_ports.c), or some
+// that allocations share (TURN_RELAYED).
 #include "relayed/relayed.h"
 #include "invariant.h"
 #include "relayed/relay_map.h"
@@ -12,9 +12,12 @@
 
 bool relayed_has_family(const struct turn_shard *s, bool is_v4)
 {
-	// every worker has a shared address of each configured family
-	return s->shared.nb > 0 ? s->shared.nb_family[is_v4] > 0
-				: relay_map_ports(s->map, is_v4) > 0;
+#define X(has_family, vacant, take, take_at, give, locate) \
+	if (shard_shares_ports(s))                         \
+		return has_family(s, is_v4);
+	TURN_RELAYED(X)
+#undef X
+	return relay_map_ports(s->map, is_v4) > 0;
 }
 
 // --- shares and vacancies -----------------------------------------------------------------------
@@ -22,7 +25,7 @@ bool relayed_has_family(const struct turn_shard *s, bool is_v4)
 // All slots of shared ports count in one share.
 static struct share *share_at(struct turn_shard *s, bool is_v4)
 {
-	return &s->port_share[s->shared.nb == 0 && is_v4];
+	return &s->port_share[!shard_shares_ports(s) && is_v4];
 }
 
 static bool slot_is_v4(const struct turn_shard *s, uint32_t slot)
@@ -36,10 +39,9 @@ static bool slot_is_v4(const struct turn_shard *s, uint32_t slot)
 static bool share_allows_ports(struct turn_shard *s, const struct relayed_want *want, uint32_t nb)
 {
 	struct share *h = share_at(s, want->is_v4);
-	const uint64_t mine =
-		s->shared.nb > 0 ? s->nb_slots : relay_ports_all(s->ports, want->is_v4);
-	const uint64_t all =
-		s->shared.nb > 0 ? mine * s->workers : relay_map_ports(s->map, want->is_v4);
+	const bool shares = shard_shares_ports(s);
+	const uint64_t mine = shares ? s->nb_slots : relay_ports_all(s->ports, want->is_v4);
+	const uint64_t all = shares ? mine * s->workers : relay_map_ports(s->map, want->is_v4);
 	const uint64_t part = (want->per_user * mine + all - 1) / all;
 	const uint64_t least = mine * s->percent / 100;
 
@@ -52,9 +54,14 @@ static bool share_allows_ports(struct turn_shard *s, const struct relayed_want *
 
 static void tell_family(struct turn_shard *s, bool is_v4)
 {
-	struct vacancy_family f = {.nb = s->shared.slots.free + s->shared.slots.limbo};
+	struct vacancy_family f = {0};
 
-	if (s->shared.nb == 0)
+#define X(has_family, vacant, take, take_at, give, locate) \
+	if (shard_shares_ports(s))                         \
+		vacant(s, &f);
+	TURN_RELAYED(X)
+#undef X
+	if (!shard_shares_ports(s))
 		relay_ports_vacant(s->ports, is_v4, &f);
 	vacancy_tell(&relay_map_vacancies(s->map)[s->worker], is_v4, &f);
 }
@@ -70,7 +77,7 @@ void relayed_tell(struct turn_shard *s)
 static void tell_of(struct turn_shard *s, bool is_v4)
 {
 	tell_family(s, is_v4);
-	if (s->shared.nb > 0)
+	if (shard_shares_ports(s))
 		tell_family(s, !is_v4);
 }
 
@@ -100,43 +107,6 @@ void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t old_user, uint64
 
 // --- taking and giving --------------------------------------------------------------------------
 
-static int load_cmp(const struct shared_address *a, const struct shared_address *b)
-{
-	if (a->endpoints != b->endpoints)
-		return a->endpoints < b->endpoints ? -1 : 1;
-	if (a->allocations != b->allocations)
-		return a->allocations < b->allocations ? -1 : 1;
-	return 0;
-}
-
-// Chooses the shared address of a family for a new allocation. Clients that will have the same peer
-// are spread by the endpoints that earlier clients have registered. Before any client has
-// registered an endpoint, every address gets the same number of clients.
-static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
-{
-	const struct shared_address *address = s->shared.address;
-	const struct shared_address *best = NULL;
-	uint32_t nb = 0, nth, i;
-
-	for (i = 0; i < s->shared.nb; i++) {
-		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
-
-		if (address[i].place.is_v4 != is_v4 || order > 0 ||
-			turn_relay_map_lost(s->map, address[i].place.addr))
-			continue;
-		nb = order < 0 ? 1 : nb + 1;
-		best = order < 0 ? &address[i] : best;
-	}
-	if (nb == 0)
-		return TURN_NONE;
-	nth = csprng_below(s->rng, nb);
-	for (i = 0; i < s->shared.nb; i++)
-		if (address[i].place.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
-			!turn_relay_map_lost(s->map, address[i].place.addr) && nth-- == 0)
-			break;
-	return i;
-}
-
 // Allocates a port of an address that this box still has. The choice is among all ports: if one of
 // two addresses is lost, all tries fail once in 2^TRIES.
 static enum turn_refusal take_unique(
@@ -157,36 +127,32 @@ static enum turn_refusal take_unique(
 	return TURN_REFUSED_RELAY_LOST;
 }
 
-static enum turn_refusal take_shared(struct turn_shard *s, uint32_t number, uint32_t *slot)
-{
-	struct shared *h = &s->shared;
-
-	*slot = pool_take(&h->slots);
-	if (*slot == TURN_NONE)
-		return TURN_REFUSED_NO_MEMORY;
-	ASSERT(h->slot[*slot].endpoints == 0 && number < h->nb);
-	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
-	h->address[number].allocations++;
-	return TURN_GRANTED;
-}
-
-enum turn_refusal relayed_take(
+// relayed_take() without shares.
+static enum turn_refusal take_address(
 	struct turn_shard *s, const struct relayed_want *want, uint32_t *slot)
 {
 	const struct relay_ports_want ports = {.is_v4 = want->is_v4,
 		.kind = want->kind,
 		.quarantine_s = s->policy->quarantine_s,
 		.now_ms = s->now_ms};
+
+#define X(has_family, vacant, take, take_at, give, locate) \
+	if (shard_shares_ports(s))                         \
+		return take(s, want->is_v4, slot);
+	TURN_RELAYED(X)
+#undef X
+	return take_unique(s, &ports, slot);
+}
+
+enum turn_refusal relayed_take(
+	struct turn_shard *s, const struct relayed_want *want, uint32_t *slot)
+{
 	const uint32_t nb = want->kind == RELAY_PORTS_PAIR ? 2 : 1;
 	enum turn_refusal refusal;
-	uint32_t number;
 
 	if (!share_allows_ports(s, want, nb))
 		return TURN_REFUSED_PORT_SHARE;
-	number = s->shared.nb > 0 ? choose_address(s, want->is_v4) : 0;
-	if (number == TURN_NONE) // the box has addresses of this family
-		return TURN_REFUSED_RELAY_LOST;
-	refusal = s->shared.nb > 0 ? take_shared(s, number, slot) : take_unique(s, &ports, slot);
+	refusal = take_address(s, want, slot);
 	for (uint32_t i = 0; i < nb && refusal == TURN_GRANTED; i++)
 		count_taken(s, *slot + i, want->user);
 	return refusal;
@@ -197,10 +163,11 @@ static enum turn_refusal take_at(struct turn_shard *s, uint32_t place, uint32_t 
 {
 	uint16_t port;
 
-	if (s->shared.nb > 0)
-		return turn_relay_map_lost(s->map, s->shared.address[place].place.addr)
-			? TURN_REFUSED_RELAY_LOST
-			: take_shared(s, place, slot);
+#define X(has_family, vacant, take, take_at, give, locate) \
+	if (shard_shares_ports(s))                         \
+		return take_at(s, place, slot);
+	TURN_RELAYED(X)
+#undef X
 	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, place, &port)))
 		return TURN_REFUSED_RELAY_LOST;
 	*slot = place;
@@ -219,17 +186,14 @@ enum turn_refusal relayed_take_at(
 
 static void give_shared(struct turn_shard *s, uint32_t slot)
 {
-	struct shared *h = &s->shared;
-
-	ASSERT(h->slot[slot].endpoints == 0);
-	ASSERT(h->address[h->slot[slot].number].allocations > 0);
-	h->address[h->slot[slot].number].allocations--;
-	pool_give(&h->slots, slot);
+#define X(has_family, vacant, take, take_at, give, locate) give(s, slot);
+	TURN_RELAYED(X)
+#undef X
 }
 
 void relayed_give(struct turn_shard *s, uint32_t slot, uint64_t user)
 {
-	if (s->shared.nb > 0)
+	if (shard_shares_ports(s))
 		give_shared(s, slot);
 	else
 		relay_ports_give(s->ports, slot, s->now_ms);
@@ -238,7 +202,7 @@ void relayed_give(struct turn_shard *s, uint32_t slot, uint64_t user)
 
 void relayed_give_unused(struct turn_shard *s, uint32_t slot, uint64_t user)
 {
-	if (s->shared.nb > 0)
+	if (shard_shares_ports(s))
 		give_shared(s, slot);
 	else
 		relay_ports_give_unused(s->ports, slot);
@@ -247,11 +211,10 @@ void relayed_give_unused(struct turn_shard *s, uint32_t slot, uint64_t user)
 
 uint32_t relayed_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
 {
-	const struct shared_place *place;
-
-	if (s->shared.nb == 0)
-		return turn_relay_map_locate(s->map, s->worker, slot, port);
-	place = &s->shared.address[s->shared.slot[slot].number].place;
-	*port = place->port;
-	return place->addr;
+#define X(has_family, vacant, take, take_at, give, locate) \
+	if (shard_shares_ports(s))                         \
+		return locate(s, slot, port);
+	TURN_RELAYED(X)
+#undef X
+	return turn_relay_map_locate(s->map, s->worker, slot, port);
 }

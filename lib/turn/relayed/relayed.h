@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relayed transport address of an allocation: its own (relay_ports.c), or one that several
-// allocations share (shared.c). The user who takes one counts in the share of the worker's
+// allocations share (TURN_RELAYED). The user who takes one counts in the share of the worker's
 // addresses. Every change of the free ones is published to the other workers (vacancy.h).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct relayed_want {
 	bool is_v4;
-	enum relay_ports_kind kind; // not used for shared ports
+	enum relay_ports_kind kind; // not used if ports are shared
 	uint64_t user; // user half of a quota_ref
 	uint32_t per_user; // limits.per-user of the realm; 0 = no limit, and no share either
 };

@@ -338,7 +338,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	if (w.is_tcp)
 		return tcp_allocate(r, w.is_v4, w.lifetime_s);
 	// a shared port cannot be reserved for one client, nor can its neighbour
-	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
+	if (shard_shares_ports(r->s) && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;
 	if (w.is_dual)
 		return dual_allocate(r, w.kind, w.lifetime_s);

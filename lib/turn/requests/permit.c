@@ -4,7 +4,6 @@
 #include "requests/permit.h"
 #include "peers.h"
 #include "relayed/external.h"
-#include "features/shared/shared.h"
 #include "requests/method.h"
 #include "shard.h"
 
@@ -277,37 +276,15 @@ static bool number_valid(const struct turn_request *r, uint16_t number)
 	return number >= CHANNEL_MIN && number <= max;
 }
 
-// Binds the channel and, on a shared address, registers its peer: it does both or neither.
+// Binds the channel. A feature may register its peer, too.
 static enum turn_refusal bind_channel(struct turn_request *r, const struct peers_channel *want)
 {
-	struct turn_shard *s = r->s;
-	uint32_t endpoint;
-	enum turn_refusal refusal;
-
-	if (s->shared.nb == 0)
-		return peers_channel_set(s, r->slot, want);
-	switch (shared_ask(s, r->slot, &want->peer)) {
-	case SHARED_OURS:
-		return peers_channel_set(s, r->slot, want);
-	case SHARED_COLLISION:
-		// not 400, after which a client would give up all its other peers (RFC 8656 12.3)
-		return TURN_REFUSED_SHARED_PEER;
-	case SHARED_SHARE:
-		return TURN_REFUSED_SHARED_SHARE;
-	case SHARED_FULL:
-		return TURN_REFUSED_SHARED_FULL;
-	case SHARED_FREE:
-		break;
-	}
-	endpoint = shared_register(s, r->slot, &want->peer);
-	if (endpoint == TURN_NONE)
-		return TURN_REFUSED_SHARED_FULL;
-	refusal = peers_channel_set(s, r->slot, want);
-	if (refusal == TURN_GRANTED)
-		shared_keep(s, endpoint);
-	else
-		shared_withdraw(s, endpoint);
-	return refusal;
+#define X(bind, has, gone, records, put) \
+	if (shard_shares_ports(r->s))    \
+		return bind(r->s, r->slot, want);
+	TURN_REGISTERED(X)
+#undef X
+	return peers_channel_set(r->s, r->slot, want);
 }
 
 // True if there is room for all permissions of a new channel that permit_common makes. A refresh of

@@ -315,7 +315,7 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 		r->token, {quota_renumber(r->user, p != NULL ? p->number : 0), r->source}, left_ms};
 	uint32_t slot;
 
-	if (p == NULL || r->token[0] != s->worker || s->shared.nb > 0 ||
+	if (p == NULL || r->token[0] != s->worker || shard_shares_ports(s) ||
 		quota_take_ref(s->quota, &p->limits, &made.quota) != TURN_GRANTED)
 		return false;
 	if (relayed_take_at(s, home->place, made.quota.user, &slot) != TURN_GRANTED) {
@@ -343,7 +343,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
-	if (s->shared.nb > 0 || relayed_take_at(s, home.place, r->user, &slot) != TURN_GRANTED)
+	if (shard_shares_ports(s) || relayed_take_at(s, home.place, r->user, &slot) != TURN_GRANTED)
 		return;
 	relayed_give(s, slot, r->user);
 	state_resting(s, slot); // the next process needs to know it, too

@@ -4,7 +4,6 @@
 #include "state/adopt.h"
 
 #include "peers.h"
-#include "features/shared/shared.h"
 #include "requests/permit.h"
 #include "shard.h"
 
@@ -80,6 +79,27 @@ static bool peer_of(struct adopt *d, const struct state_channel *r, const struct
 
 // --- peers on shared addresses ------------------------------------------------------------------
 
+static bool registered_put(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+#define X(bind, has, gone, records, put) \
+	if (shard_shares_ports(s))       \
+		return put(s, slot, peer);
+	TURN_REGISTERED(X)
+#undef X
+	return false;
+}
+
+// False if the peer of a channel is not registered, but must be.
+static bool registered_has(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+#define X(bind, has, gone, records, put) \
+	if (shard_shares_ports(s))       \
+		return has(s, slot, peer);
+	TURN_REGISTERED(X)
+#undef X
+	return true;
+}
+
 static void endpoint_take_up(struct adopt *d, uint32_t i)
 {
 	const struct state_channel r =
@@ -88,7 +108,6 @@ static void endpoint_take_up(struct adopt *d, uint32_t i)
 	struct endpoint peer = {.port = r.port};
 	struct adopt_place *p;
 	struct turn_shard *s;
-	uint32_t endpoint = TURN_NONE;
 
 	if (adopt_word(d, r.word, digest, STATE_PLACE_ENDPOINT | i) != ADOPT_GOOD)
 		return;
@@ -96,12 +115,8 @@ static void endpoint_take_up(struct adopt *d, uint32_t i)
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
-	if (s->shared.nb > 0 && peer_of(d, &r, p, &peer.addr) &&
-		shared_ask(s, p->slot, &peer) == SHARED_FREE)
-		endpoint = shared_register(s, p->slot, &peer);
-	if (endpoint == TURN_NONE)
+	if (!peer_of(d, &r, p, &peer.addr) || !registered_put(s, p->slot, &peer))
 		return adopt_lost(d, TURN_STATE_LOST_CHANNEL);
-	shared_keep(s, endpoint);
 	d->out->endpoints++;
 }
 
@@ -116,7 +131,7 @@ static bool channel_place(
 		permit_admit(s, slot, &want->peer, want->peer.port) == TURN_GRANTED &&
 		peers_channel_by_number(s, slot, want->number) == TURN_NONE &&
 		peers_channel_by_peer(s, slot, &want->peer) == TURN_NONE &&
-		(s->shared.nb == 0 || shared_ask(s, slot, &want->peer) == SHARED_OURS) &&
+		registered_has(s, slot, &want->peer) &&
 		peers_channel_put(s, slot, want, left_ms) == TURN_GRANTED;
 }
 

@@ -82,7 +82,7 @@ enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r
 
 bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt_home *out)
 {
-	const bool shared = relay_map_shared(d->a->map) != NULL;
+	const bool shared = relay_map_shares(d->a->map);
 	const int relay = d->relay[r->relay];
 
 	return relay >= 0 && shared == (d->h->shared != 0) &&

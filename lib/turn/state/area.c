@@ -35,12 +35,12 @@ static struct state_part part_make(const struct turn_config *c, const struct tur
 	const struct share permissions = {
 		.sure = pools.sure_permissions, .size = pools.permissions};
 	const struct share channels = {.sure = pools.sure_channels, .size = pools.channels};
-	const struct share endpoints = {.sure = pools.sure_permissions, .size = pools.endpoints};
 
 	p.nb_permissions = share_records(&permissions, p.nb_slots);
 	p.nb_channels = share_records(&channels, p.nb_slots);
-	if (relay_map_shared(map) != NULL)
-		p.nb_endpoints = share_records(&endpoints, p.nb_slots);
+#define X(bind, has, gone, records, put) p.nb_endpoints += records(&params);
+	TURN_REGISTERED(X)
+#undef X
 	p.alloc_at = take_part(used, sizeof(struct state_alloc), p.nb_slots);
 	p.usage_at = take_part(used, sizeof(struct usage), p.nb_slots);
 	p.permission_at = take_part(used, sizeof(struct state_permission), p.nb_permissions);
@@ -71,7 +71,7 @@ size_t turn_state_size(const struct turn_config *c, const struct turn_relay_map 
 {
 	struct state_header h;
 
-	header_make(&h, c, relay_map_shared(map) != NULL);
+	header_make(&h, c, relay_map_shares(map));
 	for (unsigned int w = 0; w < c->workers; w++)
 		part_make(c, map, (uint8_t)w, &h.size);
 	return h.size;
@@ -107,7 +107,7 @@ struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
 	struct state_header *h = &a->header;
 	struct state_part *part;
 
-	header_make(h, c, relay_map_shared(n->map) != NULL);
+	header_make(h, c, relay_map_shares(n->map));
 	part = (struct state_part *)state_at(h, h->parts_at);
 	write_tables(h, c);
 	for (uint32_t w = 0; w < c->workers; w++)

@@ -258,9 +258,9 @@ void state_channel_gone(struct turn_shard *s, uint32_t channel)
 		put_word(&s->state.channel[channel].word, STATE_EMPTY);
 }
 
-void state_endpoint(struct turn_shard *s, uint32_t endpoint, uint32_t permission)
+void state_endpoint(
+	struct turn_shard *s, uint32_t endpoint, uint32_t slot, uint32_t permission, uint16_t port)
 {
-	const struct shared_endpoint *e = &s->shared.endpoint[endpoint];
 	struct state_channel body, *r;
 	uint64_t digest;
 
@@ -268,10 +268,10 @@ void state_endpoint(struct turn_shard *s, uint32_t endpoint, uint32_t permission
 		return;
 	r = &s->state.endpoint[endpoint];
 	body = (struct state_channel){.word = STATE_WRITING,
-		.slot = e->slot,
-		.made = cold_at(s, e->slot)->made,
+		.slot = slot,
+		.made = cold_at(s, slot)->made,
 		.permission = permission,
-		.port = e->port};
+		.port = port};
 	digest = state_digest_channel(&s->state.key, &body);
 	put_word(&r->word, STATE_WRITING);
 	*r = body;

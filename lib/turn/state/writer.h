@@ -31,6 +31,8 @@ void state_permission(
 void state_permission_gone(struct turn_shard *s, uint32_t permission);
 void state_channel(struct turn_shard *s, uint32_t channel, uint32_t left_ms, bool is_new);
 void state_channel_gone(struct turn_shard *s, uint32_t channel);
-// A peer was registered on a shared address, under a permission.
-void state_endpoint(struct turn_shard *s, uint32_t endpoint, uint32_t permission);
+// The peer of a permission, with this port, was registered for an allocation as record number
+// endpoint.
+void state_endpoint(
+	struct turn_shard *s, uint32_t endpoint, uint32_t slot, uint32_t permission, uint16_t port);
 void state_endpoint_gone(struct turn_shard *s, uint32_t endpoint);

@@ -346,7 +346,10 @@ static void test_as_many_as_ports(void **state)
 		uint32_t allowed, quota;
 		bool shared;
 	} cases[] = {{2 * 16384, 0}, {100000, 0}, {2 * 16384 - 1, 2 * 16384 - 1},
-		{100000, 100000, true}};
+#ifdef FEATURE_SHARED
+		{100000, 100000, true}
+#endif
+	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct policy_fixture_box b;
@@ -354,7 +357,9 @@ static void test_as_many_as_ports(void **state)
 
 		policy_fixture_box(&b);
 		b.c.limits.allocations = cases[i].allowed;
-		b.c.shared = cases[i].shared;
+#ifdef FEATURE_SHARED
+		b.c.shared.enabled = cases[i].shared;
+#endif
 		p = policy_fixture_create(&b.c);
 		assert_non_null(p);
 		assert_int_equal(p->limits.allocations, cases[i].quota);

@@ -513,6 +513,7 @@ static void allocations_are_limited(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_SHARED
 // A shared relay port has peers of other clients, too.
 static void shared_ports_are_not_looked_at(void **state)
 {
@@ -531,6 +532,7 @@ static void shared_ports_are_not_looked_at(void **state)
 	stop();
 	world_close(&world);
 }
+#endif
 
 // A data path that stops during a capture frees its memory.
 static void stopping_during_a_capture_frees_memory(void **state)
@@ -612,7 +614,9 @@ int main(void)
 		WORLD_CASE(a_full_ring_costs_copies, setup, 1),
 		EACH(new_allocations_of_a_client_are_reported),
 		WORLD_CASE(allocations_are_limited, setup, 0),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test(shared_ports_are_not_looked_at),
+#endif
 		WORLD_CASE(stopping_during_a_capture_frees_memory, setup, 1),
 		cmocka_unit_test(messages_of_streams),
 	};

@@ -199,8 +199,11 @@ static void test_hairpin(void **state)
 // A client over a stream and a client over UDP as peers, on relay ports that all clients share.
 static void test_shared(void **state)
 {
-	const struct world_setup s = {
-		.workers = 2, .rx_queues = 2, .tx_queues = 2, .shared = 8, .stream_ring = RING};
+	const struct world_setup s = {.workers = 2,
+		.rx_queues = 2,
+		.tx_queues = 2,
+		.shared = WORLD_SHARED(8),
+		.stream_ring = RING};
 
 	world_open(&world, &s);
 	for (uint16_t i = 0; i < 12; i++) {

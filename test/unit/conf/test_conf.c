@@ -417,27 +417,6 @@ static void test_relay_prefix(void **state)
 	conf_free(c);
 }
 
-static void test_shared(void **state)
-{
-	struct conf *c = load_edit("  ports: 49152-65535\n", "  mode: shared\n");
-
-	assert_true(c->turn.shared);
-	assert_int_equal(c->turn.port_lo, 3480);
-	assert_int_equal(c->turn.port_hi, 3487);
-	assert_int_equal(c->turn.limits.endpoints, 256);
-	conf_free(c);
-	c = load_edit("  ports: 49152-65535\n",
-		"  mode: shared\n  ports: 4000-4001\n  peers-per-allocation: 9\n");
-	assert_int_equal(c->turn.port_lo, 4000);
-	assert_int_equal(c->turn.port_hi, 4001);
-	assert_int_equal(c->turn.limits.endpoints, 9);
-	conf_free(c);
-	c = load_edit("  ports: 49152-65535\n", "  mode: unique\n");
-	assert_false(c->turn.shared);
-	assert_int_equal(c->turn.port_lo, 49152);
-	conf_free(c);
-}
-
 static void test_nat64(void **state)
 {
 	struct conf *c = load_edit("  hairpin: true\n",
@@ -662,7 +641,6 @@ int main(void)
 		cmocka_unit_test(test_manual_has_all_bounds),
 		cmocka_unit_test(test_good_text),
 		cmocka_unit_test(test_relay_prefix),
-		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_nat64),
 		cmocka_unit_test(test_v6_prefix_is_all_addresses),
 		cmocka_unit_test(test_many_addresses),

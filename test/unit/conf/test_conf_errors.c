@@ -212,40 +212,17 @@ static void test_state(void **state)
 	CHECK(list);
 }
 
-static void test_shared(void **state)
+static void test_relay(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{"  ports: 49152-65535\n", "  mode: multiplexed\n",
-			"20:9: relay.mode: 'multiplexed' is not one of: unique, shared"},
-		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50000\n",
-			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (0): "
-			"every worker needs one, make the range larger or workers.count smaller"},
-		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50001\n",
-			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (1): "
-			"every worker needs one, make the range larger or workers.count smaller"},
 		{"  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n  ports: 49152-65535\n"
 		 "  default-family: ipv4\n",
 			"  addresses: [10.0.0.1]\n  default-family: ipv6\n",
 			"20:19: relay.default-family: no relay address is IPv6: add one"},
-		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 4000-4999\n",
-			"21:10: relay.ports: 5 addresses with 1000 ports each are too many for "
-			"shared mode: use at most 4096 ports in all"},
 		{"count: 2", "count: 9", "2:11: eal.lcores: names 3 lcores, "},
-		{"  default-family: ipv4", "  peers-per-allocation: 0",
-			"21:25: relay.peers-per-allocation: 0 is out of range"},
-		{"  default-family: ipv4", "  peers-per-allocation: 65536",
-			"21:25: relay.peers-per-allocation: 65536 is out of range"},
 	};
-	char *edited = conf_file_edit("  ports: 49152-65535\n", "  mode: shared\n");
-	char text[sizeof(conf_good)] = "";
 
 	CHECK(list);
-	memcpy(text, edited, strlen(edited));
-	memcpy(strstr(text, "allocations: 1000"), "allocations: 0   ", 17);
-	conf_file_refused(text, strlen(text),
-		"30:16: limits.allocations: relay.mode is shared and needs memory for each "
-		"allocation: write a limit above 0");
-	free(edited);
 }
 
 static void test_ranges(void **state)
@@ -488,7 +465,7 @@ int main(void)
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_relay),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_auth),
 		cmocka_unit_test(test_yaml),

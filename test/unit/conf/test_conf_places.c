@@ -66,14 +66,6 @@ static void few_ports(void **state)
 	assert_limits(conf_file_edit(PORTS, "  ports: 49152-49153\n"), 1000, 2);
 }
 
-static void shared_ports(void **state)
-{
-	const char *mode = "  mode: shared\n";
-
-	assert_limits(conf_file_edit(PORTS, mode), 1000, 250);
-	assert_limits(edit_text(conf_file_edit(PORTS, mode), ALLOCATIONS, ""), 100000, 25000);
-}
-
 // --- warnings ------------------------------------------------------------------------------------
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
@@ -108,10 +100,6 @@ static void a_user_who_can_take_all_ports_is_a_warning(void **state)
 	assert_told(edit_text(edit_text(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS,
 			    "  per-user: 0\n"),
 		NULL);
-	assert_told(edit_text(conf_file_edit(PORTS, "  mode: shared\n"), ALLOCATIONS,
-			    "  per-user: 100000\n"),
-		"one user can take all 100000 allocations from the others: remove it, for a "
-		"quarter of them, or lower it");
 }
 
 int main(void)
@@ -120,7 +108,6 @@ int main(void)
 		cmocka_unit_test(limits_follow_the_number_of_relay_ports),
 		cmocka_unit_test(the_only_user_has_no_limit),
 		cmocka_unit_test(few_ports),
-		cmocka_unit_test(shared_ports),
 		cmocka_unit_test(a_user_who_can_take_all_ports_is_a_warning),
 	};
 

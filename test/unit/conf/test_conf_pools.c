@@ -65,10 +65,6 @@ static void mistakes_are_told_at_their_places(void **state)
 			"20:51: relay.pools[0].for: must not be empty"),
 		WRONG("{name: lan, for: [10.5.0.0/16]}",
 			"20:11: relay.pools[0].addresses: missing"),
-		{"  ports: 49152-65535\n",
-			"  mode: shared\n  ports: 49152-49159\n  pools: [" LAN "]\n",
-			"22:11: relay.pools[0]: pools do not work with shared relay ports: "
-			"remove them, or mode: shared"},
 	};
 
 	CHECK(list);

@@ -243,16 +243,17 @@ static void no_report_of_an_end_is_lost(void **state)
 	}
 }
 
+#ifdef FEATURE_SHARED
 // Shared relay ports have both families, too.
 static void shared_ports(void **state)
 {
 	struct turn_config c = fixture_config();
 	const struct endpoint peer = fixture_endpoint("fd99::9", 7000);
 
-	c.shared = true;
+	c.shared.enabled = true;
 	c.limits.allocations = 100;
-	c.limits.endpoints = 8;
-	c.limits.peer_share = 100;
+	c.shared.peers = 8;
+	c.shared.peer_share = 100;
 	c.port_lo = 3480;
 	c.port_hi = 3483;
 	fixture_close(&w.f);
@@ -270,6 +271,7 @@ static void shared_ports(void **state)
 	assert_int_equal(fixture_stats(&w.f).endpoints, 0);
 	assert_int_equal(fixture_stats(&w.f).allocations, 2);
 }
+#endif
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, dual_world_teardown)
 
@@ -284,7 +286,9 @@ int main(void)
 		TEST(a_client_that_is_gone_ends_both),
 		TEST(redirects_last_as_long_as_the_longer_one),
 		TEST(no_report_of_an_end_is_lost),
+#ifdef FEATURE_SHARED
 		TEST(shared_ports),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

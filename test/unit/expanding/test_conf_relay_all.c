@@ -65,16 +65,6 @@ static void addresses_of_pools_are_left_out(void **state)
 	conf_free(c);
 }
 
-// Shared mode works with all addresses as it does with a list.
-static void all_may_be_shared(void **state)
-{
-	struct conf *c = load("  addresses: all\n  mode: shared\n");
-
-	assert_int_equal(c->turn.nb_relay, 2 + 9);
-	assert_true(c->turn.shared);
-	conf_free(c);
-}
-
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
@@ -92,9 +82,6 @@ static void mistakes_are_told_at_their_places(void **state)
 			"  pools: [{name: l, addresses: ['fd00::1'], for: ['fd05::/16']}]\n",
 			"19:14: relay.addresses: all addresses of the ports are in pools: add "
 			"one to ports[].addresses"},
-		{RELAY PORTS, "  addresses: all\n  mode: shared\n  ports: 40000-41000\n",
-			"21:10: relay.ports: 11 addresses with 1001 ports each are too many for "
-			"shared mode: use at most "},
 		// the position of an address is that of the word
 		{RELAY,
 			"  addresses: all\n"
@@ -122,7 +109,6 @@ int main(void)
 		cmocka_unit_test(all_is_every_address_of_the_ports),
 		cmocka_unit_test(a_family_may_be_chosen),
 		cmocka_unit_test(addresses_of_pools_are_left_out),
-		cmocka_unit_test(all_may_be_shared),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 		cmocka_unit_test(all_are_no_more_than_a_list_may_have),
 	};

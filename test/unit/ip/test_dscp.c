@@ -274,7 +274,7 @@ static struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 2, .tx_queues = 2},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .vlan = 7},
-	{.workers = 2, .rx_queues = 1, .tx_queues = 2, .shared = 8},
+	{.workers = 2, .rx_queues = 1, .tx_queues = 2, .shared = WORLD_SHARED(8)},
 };
 
 int main(void)

@@ -17,7 +17,7 @@ static struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
 	{.workers = 4, .rx_queues = 2, .tx_queues = 3, .relays = 4},
-	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .shared = 4},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .shared = WORLD_SHARED(4)},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .stream_ring = 256},
 };
 

@@ -22,7 +22,7 @@ static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
-	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 4},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = WORLD_SHARED(4)},
 };
 
 static void open_with(const struct world_setup *s, bool is_v4, unsigned int nb)

@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #define GREEDY 9 // allocations of the greedy user
+#ifdef FEATURE_SHARED
 #define PORTS 8 // shared ones
+#endif
 #define EACH 256 // permissions and channels that each allocation may have
 
 static struct fixture f;
@@ -172,6 +174,7 @@ static void shares_come_back(void **state)
 	fixture_close(&f);
 }
 
+#ifdef FEATURE_SHARED
 // A user with an allocation on every shared address cannot register one peer's transport address on
 // all of them, so that others reach a conference server, too.
 static void a_peer_is_not_one_users_alone(void **state)
@@ -181,12 +184,12 @@ static void a_peer_is_not_one_users_alone(void **state)
 	struct fixture_client hog[PORTS];
 	unsigned int bound = 0;
 
-	c.shared = true;
+	c.shared.enabled = true;
 	c.port_lo = 3480;
 	c.port_hi = 3480 + PORTS - 1;
 	c.limits.allocations = 1000;
-	c.limits.endpoints = EACH;
-	c.limits.peer_share = 50;
+	c.shared.peers = EACH;
+	c.shared.peer_share = 50;
 	fixture_open(&f, &c, 1);
 	for (unsigned int i = 0; i < PORTS; i++) {
 		hog[i] = fixture_eve("198.51.100.66", (uint16_t)(1000 + i));
@@ -223,6 +226,7 @@ static void a_peer_is_not_one_users_alone(void **state)
 	assert_int_equal(fixture_bind(&f, &hog[PORTS - 1], 0x4001, "10.99.0.9", 7001), 0);
 	fixture_close(&f);
 }
+#endif
 
 int main(void)
 {
@@ -232,7 +236,9 @@ int main(void)
 		cmocka_unit_test(the_pool_is_used_to_the_last_one),
 		cmocka_unit_test(the_only_user_has_all),
 		cmocka_unit_test(shares_come_back),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test(a_peer_is_not_one_users_alone),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("fairness", tests, NULL, NULL);

@@ -112,11 +112,13 @@ static void test_relay_text(void **state)
 		&t, "2 addresses with 16384 ports each (49152-65535), 32767 allocations at most");
 	t.limits.allocations = 1;
 	assert_relay(&t, "2 addresses with 16384 ports each (49152-65535), 1 allocation at most");
-	t.shared = true;
+#ifdef FEATURE_SHARED
+	t.shared.enabled = true;
 	t.port_lo = t.port_hi = 3480;
 	t.limits.allocations = 5000;
 	assert_relay(
 		&t, "2 addresses with 1 shared port each (3480-3480), 5000 allocations at most");
+#endif
 }
 
 static void test_telemetry_strings(void **state)

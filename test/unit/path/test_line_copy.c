@@ -421,14 +421,18 @@ static void test_counts(void **state)
 
 static struct world_setup exclusive = {
 	.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1};
+#ifdef FEATURE_SHARED
 static struct world_setup shared = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 2};
+#endif
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test_prestate(test_reuse, &exclusive),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test_prestate(test_reuse, &shared),
+#endif
 		cmocka_unit_test(test_counts),
 	};
 

@@ -396,23 +396,7 @@ static void token(void)
 	with_token(&ivan, 0);
 }
 
-static void shared(void)
-{
-	c.shared = true;
-	c.port_hi = c.port_lo;
-	c.limits.allocations = 100;
-	c.limits.endpoints = 1;
-	c.limits.peer_share = 100;
-}
-
 #include "provoke_places.inc"
-
-static void shared_port(void)
-{
-	shared();
-	open();
-	even_port(0, &ivan);
-}
 
 // --- CreatePermission, ChannelBind (10.2, 12.2) --------------------------------------------------
 
@@ -470,35 +454,7 @@ static void channel_form(void)
 	fixture_bind(&f, &ivan, 0x4001, "203.0.113.1", 50001);
 }
 
-static void shared_peer(void)
-{
-	shared();
-	open_ivan();
-	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
-	assert_int_equal(fixture_bind(&f, &eve, 0x4000, "10.99.0.9", 7000), 0);
-	fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000);
-}
-
-// Two shared ports, with allocations of Ivan on both: half of them may have one peer.
-static void shared_share(void)
-{
-	struct fixture_client too = fixture_client("198.51.100.9", 5000);
-
-	shared();
-	c.port_hi++;
-	c.limits.peer_share = 50;
-	open();
-	assert_int_equal(fixture_allocate(&f, &too, 4), 0);
-	assert_int_equal(fixture_bind(&f, &too, 0x4000, "10.99.0.9", 7000), 0);
-	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000);
-}
-
-static void shared_full(void)
-{
-	shared();
-	bind_two(0x4001, "10.99.0.8");
-}
+#include "provoke_shared.inc"
 
 // --- all of them ---------------------------------------------------------------------------------
 
@@ -558,7 +514,9 @@ static const struct refusal {
 	{TURN_REFUSED_RELAY_LOST, relay_lost, STUN_ALLOCATE, 508, IVAN, true},
 	PROVOKE_PLACES,
 	{TURN_REFUSED_TOKEN, token, STUN_ALLOCATE, 508, IVAN, true},
-	{TURN_REFUSED_SHARED_PORT, shared_port, STUN_ALLOCATE, 508, IVAN, true},
+#ifdef FEATURE_SHARED
+	PROVOKE_SHARED,
+#endif
 	{TURN_REFUSED_PEER_DENIED, peer_denied, STUN_CREATE_PERMISSION, 403, IVAN, true,
 		"192.168.1.1"},
 	{TURN_REFUSED_PEER_OWN, peer_own, STUN_CHANNEL_BIND, 403, IVAN, true, "10.99.0.1", 7000},
@@ -573,12 +531,6 @@ static const struct refusal {
 		7000},
 	{TURN_REFUSED_CHANNEL_FORM, channel_form, STUN_CHANNEL_BIND, 508, IVAN, true, "203.0.113.1",
 		50001},
-	{TURN_REFUSED_SHARED_PEER, shared_peer, STUN_CHANNEL_BIND, 508, IVAN, true, "10.99.0.9",
-		7000},
-	{TURN_REFUSED_SHARED_SHARE, shared_share, STUN_CHANNEL_BIND, 508, IVAN, true, "10.99.0.9",
-		7000},
-	{TURN_REFUSED_SHARED_FULL, shared_full, STUN_CHANNEL_BIND, 508, IVAN, true, "10.99.0.8",
-		7000},
 	{TURN_REFUSED_INTERNAL, internal, STUN_ALLOCATE, 0, "", false},
 };
 #define NB (sizeof(refusals) / sizeof(refusals[0]))
@@ -655,7 +607,8 @@ static void every_reason_has_a_test_and_a_text(void **state)
 			names += strcmp(turn_refusal_info(refusals[i].refusal)->name, info->name) ==
 				0;
 		}
-		assert_int_equal(n, !OF_TOKENS(refusal) && !OF_MOBILITY(refusal));
+		assert_int_equal(
+			n, !OF_TOKENS(refusal) && !OF_MOBILITY(refusal) && !OF_SHARED(refusal));
 		assert_int_equal(names, n);
 		assert_true(strlen(info->text) > 0);
 	}

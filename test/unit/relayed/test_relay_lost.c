@@ -16,9 +16,11 @@ static void open(bool shared)
 	c.relay = relay;
 	c.nb_relay = 2;
 	c.port_hi = (uint16_t)(c.port_lo + 5);
-	c.shared = shared;
+#ifdef FEATURE_SHARED
+	c.shared.enabled = shared;
 	if (shared)
 		c.limits.allocations = 100;
+#endif
 	fixture_open(&f, &c, 1);
 }
 
@@ -80,6 +82,7 @@ static void without_a_relay_address_allocate_is_508(void **state)
 	fixture_close(&f);
 }
 
+#ifdef FEATURE_SHARED
 static void lost_shared_addresses_are_skipped(void **state)
 {
 	struct fixture_client c[8];
@@ -99,13 +102,16 @@ static void lost_shared_addresses_are_skipped(void **state)
 	assert_true(addr_eq(&c[0].relay.addr, &relay[1]));
 	fixture_close(&f);
 }
+#endif
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_allocations_are_on_the_other),
 		cmocka_unit_test(without_a_relay_address_allocate_is_508),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test(lost_shared_addresses_are_skipped),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

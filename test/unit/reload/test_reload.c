@@ -16,7 +16,7 @@ static const struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
-	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true, .shared = 16},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true, .shared = WORLD_SHARED(16)},
 };
 
 static void begin(const struct turn_config *t, bool lower)
@@ -212,6 +212,7 @@ static void failed_and_unfinished_reloads_do_no_harm(void **state)
 	world_close(&world); // one worker has the new policy and the others do not: nothing leaks
 }
 
+#ifdef FEATURE_SHARED
 // Places of allocations on shared ports are allocated at the start, and a lower limit does not
 // reduce them.
 static void places_on_shared_ports_are_fixed_at_the_start(void **state)
@@ -231,6 +232,7 @@ static void places_on_shared_ports_are_fixed_at_the_start(void **state)
 	assert_int_equal(finish(), 0);
 	world_close(&world);
 }
+#endif
 
 // --- how long it takes ---------------------------------------------------------------------------
 
@@ -331,7 +333,9 @@ int main(void)
 		cmocka_unit_test(a_full_worker_ends_a_crowd_in_time),
 		WORLD_CASE(failed_and_unfinished_reloads_do_no_harm, setups, 0),
 		WORLD_CASE(failed_and_unfinished_reloads_do_no_harm, setups, 2),
+#ifdef FEATURE_SHARED
 		WORLD_CASE(places_on_shared_ports_are_fixed_at_the_start, setups, 3),
+#endif
 	};
 
 	world_eal();

@@ -18,12 +18,12 @@ static struct turn_config config(uint32_t nb_ports)
 {
 	struct turn_config c = fixture_config();
 
-	c.shared = true;
+	c.shared.enabled = true;
 	c.port_lo = PORT_LO;
 	c.port_hi = (uint16_t)(PORT_LO + nb_ports - 1);
 	c.limits.allocations = 1000;
-	c.limits.endpoints = ENDPOINTS;
-	c.limits.peer_share = 100;
+	c.shared.peers = ENDPOINTS;
+	c.shared.peer_share = 100;
 	return c;
 }
 

@@ -34,12 +34,12 @@ static struct turn_config random_config(bool shared)
 
 	c.workers = 1 + below(3);
 	c.port_hi = (uint16_t)(c.port_lo + 31);
-	c.shared = shared;
+#ifdef FEATURE_SHARED
 	if (shared) {
 		c.limits.allocations = 64;
-		c.limits.endpoints = 8;
-		c.limits.peer_share = 100;
+		c.shared = (struct turn_shared){.enabled = true, .peers = 8, .peer_share = 100};
 	}
+#endif
 	c.limits.per_user = below(3) == 0 ? 5 : 0;
 	c.limits.permissions = 1 + below(8);
 	c.limits.channels = 1 + below(4);
@@ -301,7 +301,7 @@ static void judge(void)
 		for (unsigned int k = 0; k < i; k++) {
 			assert_false(endpoint_eq(&row[i].client, &row[k].client) &&
 				row[i].listener == row[k].listener);
-			assert_false(!r.worker[0].config.shared &&
+			assert_false(!turn_config_shares_ports(&r.worker[0].config) &&
 				endpoint_eq(&row[i].relay, &row[k].relay));
 		}
 }

@@ -287,14 +287,15 @@ static void test_lifetime(void **state)
 
 // --- shared relay ports --------------------------------------------------------------------------
 
+#ifdef FEATURE_SHARED
 static void shared_config(void)
 {
-	config.shared = true;
+	config.shared.enabled = true;
 	config.port_lo = 50000;
 	config.port_hi = 50063;
 	config.limits.allocations = 1000;
-	config.limits.endpoints = 8;
-	config.limits.peer_share = 100;
+	config.shared.peers = 8;
+	config.shared.peer_share = 100;
 }
 
 // A peer on a shared address belongs to one allocation, also after a restart: to the one that has
@@ -335,6 +336,7 @@ static void test_shared_no_longer(void **state)
 	shared_config();
 	assert_lost(TURN_STATE_LOST_RELAY, TURN_END_RESTART, CLIENTS);
 }
+#endif
 
 // --- forms ---------------------------------------------------------------------------------------
 
@@ -377,8 +379,10 @@ int main(void)
 		T(test_expired),
 		T(test_caps),
 		T(test_lifetime),
+#ifdef FEATURE_SHARED
 		T(test_shared),
 		T(test_shared_no_longer),
+#endif
 		T(test_forms),
 	};
 

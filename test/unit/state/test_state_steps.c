@@ -129,7 +129,8 @@ static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8
 			assert_int_equal(next.adopted.lost[i], 0);
 	// A channel is lost with its half-written permission. On a shared port its peer is
 	// registered last. No answer has been sent yet.
-	assert_in_range(next.adopted.lost[TURN_STATE_LOST_CHANNEL], 0, config.shared ? 1 : writing);
+	assert_in_range(next.adopted.lost[TURN_STATE_LOST_CHANNEL], 0,
+		turn_config_shares_ports(&config) ? 1 : writing);
 	restart_close(&next);
 	moments++;
 }
@@ -284,6 +285,7 @@ static void take_up(void)
 	fixture_sign(f(), &bob);
 }
 
+#ifdef FEATURE_SHARED
 static void indicate(void)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.2", 9000);
@@ -292,6 +294,7 @@ static void indicate(void)
 	stun_put_xor_addr(&f()->w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&f()->w, STUN_DATA_ATTR, "hello", 5);
 }
+#endif
 
 static void nothing(void)
 {
@@ -332,6 +335,7 @@ static const struct operation operations[] = {
 	{"Allocate once more", 2000, allocate, ivan_sends, 0}, // 437
 };
 
+#ifdef FEATURE_SHARED
 static const struct operation shared_operations[] = {
 	{"Allocate on a shared port", 0, allocate, ivan_sends, 4},
 	{"CreatePermission", 2000, permit, ivan_sends, 3},
@@ -341,6 +345,7 @@ static const struct operation shared_operations[] = {
 	{"Allocate on a slot that had one", 2000, allocate, ivan_sends, 4},
 	{"ChannelBind on records that others had", 2000, bind, ivan_sends, 9},
 };
+#endif
 
 static void child_run(const struct operation *ops, size_t nb)
 {
@@ -407,24 +412,28 @@ static void test_steps(void **state)
 	restart_close(&r);
 }
 
+#ifdef FEATURE_SHARED
 static void test_steps_shared(void **state)
 {
 	config = fixture_config();
-	config.shared = true;
+	config.shared.enabled = true;
 	config.port_hi = config.port_lo;
 	config.limits.allocations = 4;
-	config.limits.endpoints = 8;
-	config.limits.peer_share = 100;
+	config.shared.peers = 8;
+	config.shared.peer_share = 100;
 	open_with(&config);
 	step_all(shared_operations, sizeof(shared_operations) / sizeof(shared_operations[0]));
 	restart_close(&r);
 }
+#endif
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test(test_steps_shared),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void check_address(
 		if (matches == 1)
 			assert_int_equal(queue, worker);
 		else
-			assert_true(!turn.shared && near_listener(a, p));
+			assert_true(!turn_config_shares_ports(&turn) && near_listener(a, p));
 	}
 }
 
@@ -223,6 +223,7 @@ static void test_listener_inside(void **state)
 	refused(w, FLOW_RULES_PORT_BITS, -EINVAL, "leave nothing");
 }
 
+#ifdef FEATURE_SHARED
 // Every shared port has a rule of its own, except a listener's.
 static void test_shared(void **state)
 {
@@ -230,11 +231,12 @@ static void test_shared(void **state)
 
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3479);
-	turn.shared = true;
+	turn.shared.enabled = true;
 	turn.limits.allocations = 100;
 	assert_int_equal(check(w, FLOW_RULES_PORT_BITS), 19);
 	refused(w, FLOW_RULES_ADDRESS, -EINVAL, "shared");
 }
+#endif
 
 // Addresses that are not relay addresses, or belong to another NIC port, have no rules.
 static void test_other_addresses(void **state)
@@ -361,7 +363,9 @@ int main(void)
 		cmocka_unit_test(test_sliced_any),
 		cmocka_unit_test(test_listener_outside),
 		cmocka_unit_test(test_listener_inside),
+#ifdef FEATURE_SHARED
 		cmocka_unit_test(test_shared),
+#endif
 		cmocka_unit_test(test_other_addresses),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_degraded),

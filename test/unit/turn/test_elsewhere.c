@@ -431,6 +431,7 @@ static void test_lost(void **state)
 	assert_true(addr_eq(&c.relay.addr, &relay[0]));
 }
 
+#ifdef FEATURE_SHARED
 // --- shared ports --------------------------------------------------------------------------------
 
 // Places on shared ports belong to workers, too.
@@ -438,10 +439,10 @@ static void test_shared(void **state)
 {
 	struct fixture_client c;
 
-	config.shared = true;
+	config.shared.enabled = true;
 	config.limits.allocations = 8192; // 4096 places on each of four workers
-	config.limits.endpoints = 4;
-	config.limits.peer_share = 100;
+	config.shared.peers = 4;
+	config.shared.peer_share = 100;
 	config.pools.per_user = 100;
 	open(4, 4);
 	for (unsigned int n = 0; n < 4096 + 1024; n++) {
@@ -450,6 +451,7 @@ static void test_shared(void **state)
 	}
 	assert_int_equal(total(redirects_of), 1024);
 }
+#endif
 
 // --- ports for TCP -------------------------------------------------------------------------------
 
@@ -519,7 +521,9 @@ int main(void)
 		EACH(test_sent_again),
 		EACH(test_restart),
 		EACH(test_lost),
+#ifdef FEATURE_SHARED
 		EACH(test_shared),
+#endif
 		EACH(test_tcp_ports),
 		EACH(test_tcp_share),
 	};

@@ -158,6 +158,7 @@ static void a_peer_of_a_pool_has_seen_the_pools_address(void **state)
 	assert_int_equal(turn_icmp_judge(f.shard, &e), TURN_DROP_ICMP_NO_ALLOCATION);
 }
 
+#ifdef FEATURE_SHARED
 // Several allocations share one address: the peer's address and port tell which of them the error
 // belongs to.
 static void on_a_shared_address_the_peer_tells(void **state)
@@ -166,10 +167,11 @@ static void on_a_shared_address_the_peer_tells(void **state)
 	struct turn_icmp e;
 
 	fixture_close(&f);
-	c.shared = true;
+	c.shared.enabled = true;
 	c.port_lo = c.port_hi = 3480;
 	c.limits.allocations = 16;
-	c.limits.endpoints = 4;
+	c.shared.peers = 4;
+	c.shared.peer_share = 100;
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
 	eve = fixture_eve("198.51.100.8", 6000);
@@ -188,6 +190,7 @@ static void on_a_shared_address_the_peer_tells(void **state)
 	}
 	assert_int_equal(judge(&ivan.relay, PEER, 7002), TURN_DROP_ICMP_NO_ALLOCATION);
 }
+#endif
 
 static void each_allocation_has_its_own_budget(void **state)
 {
@@ -284,7 +287,9 @@ int main(void)
 		TEST(it_takes_a_live_permission),
 		TEST(it_takes_a_live_allocation),
 		TEST(a_peer_of_a_pool_has_seen_the_pools_address),
+#ifdef FEATURE_SHARED
 		TEST(on_a_shared_address_the_peer_tells),
+#endif
 		TEST(each_allocation_has_its_own_budget),
 		TEST(the_told_client_is_chosen),
 		TEST(the_next_client_of_a_slot_inherits_no_knowledge),

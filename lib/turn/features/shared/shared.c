@@ -11,6 +11,25 @@
 
 // --- memory -------------------------------------------------------------------------------------
 
+// Numbers of records, and the share of endpoints.
+struct sizes {
+	uint32_t addresses, slots, permissions, endpoints;
+	struct share share;
+};
+
+static struct sizes sizes_of(const struct turn_shard_params *p, uint32_t permissions)
+{
+	const struct shared_map *map = relay_map_shared(p->map);
+	const struct turn_pools pools = turn_shard_pools(p);
+	struct sizes l = {.addresses = shared_map_count(map, p->worker),
+		.slots = turn_relay_map_slots(p->map, p->worker),
+		.permissions = permissions,
+		.share = share_part(pools.sure_permissions, pools.endpoints, pools.per_user)};
+
+	l.endpoints = share_records(&l.share, l.slots);
+	return l;
+}
+
 struct parts {
 	size_t address, slot, endpoint, of_permission, users, holdings, table, size;
 };
@@ -23,7 +42,7 @@ static size_t take_part(size_t *used, size_t len)
 	return offset;
 }
 
-static struct parts parts_of(const struct shared_sizes *l)
+static struct parts parts_of(const struct sizes *l)
 {
 	struct parts p = {0};
 
@@ -37,34 +56,72 @@ static struct parts parts_of(const struct shared_sizes *l)
 	return p;
 }
 
-size_t shared_size(const struct shared_sizes *l)
+size_t shared_size(const struct turn_shard_params *p, uint32_t permissions)
 {
-	return parts_of(l).size;
+	struct sizes l;
+
+	if (relay_map_shared(p->map) == NULL)
+		return 0;
+	l = sizes_of(p, permissions);
+	return parts_of(&l).size;
 }
 
-void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
+uint32_t shared_records(const struct turn_shard_params *p)
+{
+	return relay_map_shared(p->map) != NULL ? sizes_of(p, 0).endpoints : 0;
+}
+
+void shared_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p)
 {
 	const struct shared_map *map = relay_map_shared(s->map);
-	const struct parts parts = parts_of(l);
 	struct shared *h = &s->shared;
 	uint8_t *base = mem;
+	struct parts parts;
+	struct sizes l;
 
-	h->nb = l->addresses;
+	if (map == NULL)
+		return;
+	l = sizes_of(p, s->nb_permissions);
+	parts = parts_of(&l);
+	h->nb = l.addresses;
 	h->address = (struct shared_address *)(base + parts.address);
 	h->slot = (struct shared_slot *)(base + parts.slot);
 	h->endpoint = (struct shared_endpoint *)(base + parts.endpoint);
 	h->of_permission = (uint32_t *)(base + parts.of_permission);
-	table_init(&h->table, base + parts.table, l->endpoints);
-	h->share = l->share;
-	share_init(&h->share, base + parts.users, l->slots);
-	holdings_init(&h->holdings, base + parts.holdings, l->endpoints);
-	pool_init(&h->slots, &s->cold->unused, sizeof(*s->cold), l->slots);
-	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l->endpoints);
+	table_init(&h->table, base + parts.table, l.endpoints);
+	h->share = l.share;
+	share_init(&h->share, base + parts.users, l.slots);
+	holdings_init(&h->holdings, base + parts.holdings, l.endpoints);
+	pool_init(&h->slots, &h->slot->links, sizeof(*h->slot), l.slots);
+	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l.endpoints);
 	for (uint32_t i = 0; i < h->nb; i++) {
 		h->address[i].place = shared_map_place(map, s->worker, i);
 		h->nb_family[h->address[i].place.is_v4]++;
 	}
 }
+
+void shared_round(struct turn_shard *s)
+{
+	share_round(&s->shared.share);
+	pool_round(&s->shared.slots);
+	pool_round(&s->shared.endpoints);
+}
+
+#ifdef SLIPRING_ASSERTS
+void shared_check(struct turn_shard *s, uint32_t taken)
+{
+	const struct shared *h = &s->shared;
+	uint32_t endpoints = 0;
+
+	ASSERT(s->stats.endpoints == pool_used(&h->endpoints));
+	if (h->nb == 0)
+		return;
+	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
+		endpoints += h->slot[slot].endpoints;
+	ASSERT(endpoints == pool_used(&h->endpoints));
+	ASSERT(pool_used(&h->slots) == taken);
+}
+#endif
 
 // --- endpoints ----------------------------------------------------------------------------------
 
@@ -160,7 +217,7 @@ static uint32_t peers_most(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t nb = s->shared.nb_family[alloc_is_v4(s, slot)];
 
-	return (uint32_t)(((uint64_t)nb * s->policy->limits.peer_share + 99) / 100);
+	return (uint32_t)(((uint64_t)nb * s->policy->shared_share + 99) / 100);
 }
 
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
@@ -175,7 +232,7 @@ enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct 
 	}
 	if (i != TURN_NONE)
 		return s->shared.endpoint[i].slot == slot ? SHARED_OURS : SHARED_COLLISION;
-	if (mine->endpoints >= s->policy->limits.endpoints ||
+	if (mine->endpoints >= s->policy->shared_peers ||
 		!share_allows(s, &s->shared.share, slot, mine->endpoints, 1))
 		return SHARED_FULL;
 	if (holdings_count(&s->shared.holdings, who_has(s, slot, &peer->addr, peer->port)) >=
@@ -218,6 +275,7 @@ uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpo
 		.addr = peer->addr, .port = peer->port, .number = number, .slot = slot};
 	h->slot[slot].endpoints++;
 	h->address[number].endpoints++;
+	s->stats.endpoints++;
 	ASSERT(counts_agree(h, slot));
 	return i;
 }
@@ -229,10 +287,10 @@ void shared_keep(struct turn_shard *s, uint32_t endpoint)
 	uint32_t *head = &s->shared.of_permission[permission];
 
 	ASSERT(permission != TURN_NONE);
-	ASSERT(*head == TURN_NONE || s->shared.endpoint[*head].slot == e->slot);
-	state_endpoint(s, endpoint, permission);
+	ASSERT(*head == 0 || s->shared.endpoint[*head - 1].slot == e->slot);
+	state_endpoint(s, endpoint, e->slot, permission, e->port);
 	e->links.child[0] = *head;
-	*head = endpoint;
+	*head = endpoint + 1;
 }
 
 void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
@@ -247,6 +305,7 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
 	table_remove(&h->table, endpoint_hash(s, e->number, &e->addr, e->port), endpoint);
 	h->slot[e->slot].endpoints--;
 	h->address[e->number].endpoints--;
+	s->stats.endpoints--;
 	pool_give(&h->endpoints, endpoint);
 	ASSERT(counts_agree(h, e->slot));
 }
@@ -255,10 +314,9 @@ void shared_forget(struct turn_shard *s, uint32_t permission)
 {
 	uint32_t i, next;
 
-	if (s->shared.nb == 0)
-		return;
-	for (i = s->shared.of_permission[permission]; i != TURN_NONE; i = next) {
-		next = s->shared.endpoint[i].links.child[0];
-		shared_withdraw(s, i);
+	for (i = s->shared.of_permission[permission]; i != 0; i = next) {
+		next = s->shared.endpoint[i - 1].links.child[0];
+		shared_withdraw(s, i - 1);
 	}
+	s->shared.of_permission[permission] = 0;
 }

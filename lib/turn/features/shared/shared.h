@@ -6,11 +6,13 @@
 #pragma once
 
 #include "features/shared/holdings.h"
+#include "features/shared/shared_map.h"
 #include "limits/pool.h"
 #include "limits/share.h"
-#include "features/shared/shared_map.h"
 #include "tables/table.h"
 #include "turn.h"
+
+struct turn_shard_params;
 
 struct shared_address {
 	struct shared_place place;
@@ -28,8 +30,14 @@ struct shared_endpoint {
 _Static_assert(sizeof(struct shared_endpoint) == 32, "two per cache line");
 
 struct shared_slot {
-	uint16_t number; // of its shared address
-	uint16_t endpoints; // number registered
+	union {
+		struct {
+			uint32_t next; // of the pool: child[0]
+			uint16_t number; // of its shared address
+			uint16_t endpoints; // number registered
+		};
+		struct trie_links links;
+	};
 };
 
 struct shared {
@@ -37,7 +45,7 @@ struct shared {
 	struct shared_address *address;
 	struct shared_endpoint *endpoint;
 	struct shared_slot *slot;
-	uint32_t *of_permission; // heads of the permissions' lists of endpoints
+	uint32_t *of_permission; // 1 + heads of the permissions' lists of endpoints; 0: none
 	struct table table; // of endpoints
 	struct turn_pool slots, endpoints;
 	struct share share; // of endpoints
@@ -45,15 +53,19 @@ struct shared {
 	uint32_t nb_family[2]; // addresses by [is_v4]
 };
 
-// Number of records of each kind. shared_size: the bytes of memory, 64-byte aligned and zeroed,
-// that shared_init divides.
-struct shared_sizes {
-	uint32_t addresses, slots, permissions, endpoints;
-	struct share share; // of endpoints
-};
-size_t shared_size(const struct shared_sizes *l);
-// Sets up s->shared in mem. s->cold and s->map are set already.
-void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l);
+// Bytes of memory, 64-byte aligned and zeroed, that shared_init divides; 0 if ports are not shared.
+// permissions: the number of the shard's permissions.
+size_t shared_size(const struct turn_shard_params *p, uint32_t permissions);
+// Sets up s->shared in mem, if there is any. s->map, nb_slots and nb_permissions are set already.
+void shared_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p);
+// Opens a round: makes the records that earlier rounds freed reusable.
+void shared_round(struct turn_shard *s);
+#ifdef SLIPRING_ASSERTS
+// Checks all records, in models and fuzz tests. taken: number of allocated slots.
+void shared_check(struct turn_shard *s, uint32_t taken);
+#endif
+// Number of records of endpoints that a shard has in the state area.
+uint32_t shared_records(const struct turn_shard_params *p);
 
 // Looks up the peers' datagrams of a burst: each view's slot, which was the number of a shared
 // address, becomes the allocation's slot or TURN_NONE.
@@ -62,7 +74,7 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b);
 // processed the view.
 uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v);
 // Slot of the allocation that has registered a peer on the shared address with this number, or
-// TURN_NONE.
+// TURN_NONE. There may be no such address.
 uint32_t shared_find(const struct turn_shard *s, uint32_t number, const struct endpoint *peer);
 // Possibility to register a peer for an allocation. An expired obstacle is ended first, and does
 // not count.
@@ -71,7 +83,7 @@ enum shared_answer {
 	SHARED_FREE, // it can be registered
 	SHARED_COLLISION, // another allocation has it
 	SHARED_FULL, // too many endpoints already
-	SHARED_SHARE, // the user has it on as many addresses as limits.peer_share allows
+	SHARED_SHARE, // the user has it on as many addresses as relay.peer-share allows
 };
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // Registers a peer for which shared_ask has returned SHARED_FREE. The caller then calls

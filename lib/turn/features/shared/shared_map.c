@@ -5,7 +5,6 @@
 #include "features/shared/shared_map.h"
 #include "invariant.h"
 #include "turn_config.h"
-#include "turn_relay_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ struct shared_place shared_map_place(
 		.is_v4 = m->is_v4[i / m->nb_ports]};
 }
 
-uint32_t turn_relay_map_shared_slots(const struct turn_config *c)
+uint32_t turn_shared_slots(const struct turn_config *c)
 {
 	const uint64_t all = c->limits.allocations;
 	const uint64_t share = all / c->workers * 3 / 2 + SPARE_SLOTS;
@@ -134,16 +133,12 @@ static int build_map(struct shared_map *m, const struct turn_config *c)
 	return fill_map(m, c);
 }
 
-struct shared_map *shared_map_create(const struct turn_config *c)
+int shared_map_create(struct shared_map **out, const struct turn_config *c)
 {
-	struct shared_map *m = calloc(1, sizeof(*m));
-	const int err = m != NULL ? build_map(m, c) : ENOMEM;
-
-	if (err == 0)
-		return m;
-	shared_map_free(m);
-	errno = err;
-	return NULL;
+	if (!c->shared.enabled)
+		return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out != NULL ? build_map(*out, c) : ENOMEM;
 }
 
 void shared_map_free(struct shared_map *m)

@@ -14,9 +14,10 @@ struct shared_place {
 	bool is_v4;
 };
 
-// Makes the map. NULL with errno set, like turn_relay_map_create.
-struct shared_map *shared_map_create(const struct turn_config *c);
-void shared_map_free(struct shared_map *m);
+// Makes the map, if ports are shared; else *out remains NULL. Returns 0, or ENOMEM or EINVAL as
+// turn_relay_map_create; shared_map_free frees a partial result in either case.
+int shared_map_create(struct shared_map **out, const struct turn_config *c);
+void shared_map_free(struct shared_map *m); // accepts NULL
 // turn_relay_map_home() for shared ports; *number counts the worker's shared addresses from 0.
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number);

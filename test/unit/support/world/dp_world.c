@@ -163,13 +163,14 @@ static void conf_turn(struct dp_world *w, const struct world_setup *s)
 			.unauthenticated = s->unauthenticated,
 			.lifetime_default_s = 600,
 			.lifetime_max_s = 3600}};
+#ifdef FEATURE_SHARED
 	if (s->shared != 0) {
-		t->shared = true;
+		t->shared = (struct turn_shared){.enabled = true, .peers = 16, .peer_share = 50};
 		t->port_lo = 3480;
 		t->port_hi = (uint16_t)(3479 + s->shared);
 		t->limits.allocations = 256;
-		t->limits.endpoints = 16;
 	}
+#endif
 	conf_addresses(w, s);
 }
 

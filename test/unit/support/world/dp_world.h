@@ -46,6 +46,13 @@ struct world_datagram {
 	uint8_t data[1600];
 };
 
+// A number of ports that all allocations share, if the server has that feature.
+#ifdef FEATURE_SHARED
+#define WORLD_SHARED(n) (n)
+#else
+#define WORLD_SHARED(n) 0
+#endif
+
 // Parameters of a world. Most members may be 0.
 struct world_setup {
 	unsigned int workers, rx_queues, tx_queues;
@@ -63,7 +70,7 @@ struct world_setup {
 	uint32_t stream_ring; // not 0: a TCP listener on 10.99.0.1:3478, and one thread
 	const struct conf_exception *exception; // of port wan, or NULL
 	uint32_t mbufs; // 0: 8191
-	uint16_t shared; // ports from 3480 on that all allocations share; 0 = exclusive ports
+	uint16_t shared; // WORLD_SHARED ports from 3480 on; 0 = exclusive ports
 	struct limit unauthenticated; // answers to strangers; 0 = no limit
 	struct limit handshakes; // begun by one source; 0 = no limit
 	uint32_t half_open; // concurrent DTLS handshakes; 0 = 300

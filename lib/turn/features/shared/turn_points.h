@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What shared relay ports add to lib/turn (lib/features/meson.build).
+#pragma once
+
+#include "features/shared/owner.h"
+#include "features/shared/places.h"
+#include "features/shared/shared.h"
+#include "features/shared/shared_map.h"
+
+// Shards without shared ports take no call.
+#define SHARED_ROUND(s) ((s)->shared.nb > 0 ? shared_round(s) : (void)0)
+
+#define SHARED_POLICY_VALUES(X)                 \
+	X(uint32_t, shared_peers, shared.peers) \
+	X(uint32_t, shared_share, shared.peer_share)
+#define SHARED_MAPS(X)                                                                    \
+	X(struct shared_map, shared, shared_map_create, shared_map_free, shared_map_home, \
+		turn_shared_slots)
+#define SHARED_PARTS(X) \
+	X(struct shared, shared, shared_size, shared_init, SHARED_ROUND, shared_check)
+#define SHARED_RELAYED(X) \
+	X(places_has_family, places_vacant, places_take, places_take_at, places_give, places_locate)
+#define SHARED_PEERS(X) X(shared_look_up, owner_ask, shared_find, owner_send)
+#define SHARED_REGISTERED(X) X(owner_bind, owner_has, shared_forget, shared_records, owner_put)
