@@ -185,10 +185,23 @@ static void run_one(void)
 // True if a drop is too rare to be demanded, or cannot be caused from outside.
 static bool drop_is_rare(unsigned int reason)
 {
-	static const unsigned int rare[] = {DP_DROP_TURN + TURN_DROP_INTERNAL - 1,
-		DP_DROP_TURN + TURN_DROP_PEER_OVERSIZE - 1, DP_DROP_HEADROOM, DP_DROP_NEIGH_FAILED,
-		DP_DROP_DTLS_ENDED, DP_DROP_DTLS_CIPHER, DP_DROP_DTLS_MANY, DP_DROP_DTLS_FRAGMENT,
-		DP_DROP_STOPPING};
+	static const unsigned int rare[] = {
+		DP_DROP_TURN + TURN_DROP_INTERNAL - 1,
+		DP_DROP_TURN + TURN_DROP_PEER_OVERSIZE - 1,
+		DP_DROP_HEADROOM,
+		DP_DROP_NEIGH_FAILED,
+		DP_DROP_DTLS_ENDED,
+		DP_DROP_DTLS_CIPHER,
+		DP_DROP_DTLS_MANY,
+		DP_DROP_DTLS_FRAGMENT,
+		DP_DROP_STOPPING,
+#ifndef FEATURE_SHARED
+		DP_DROP_TURN + TURN_DROP_SHARED_UNKNOWN_PEER - 1,
+		DP_DROP_TURN + TURN_DROP_SHARED_COLLISION - 1,
+		DP_DROP_TURN + TURN_DROP_SHARED_FULL - 1,
+		DP_DROP_TURN + TURN_DROP_SHARED_SHARE - 1,
+#endif
+	};
 
 	for (size_t i = 0; i < RTE_DIM(rare); i++)
 		if (rare[i] == reason)
