@@ -293,7 +293,7 @@ static void test_help(void **state)
 		if (strstr(text, name) == NULL)
 			fail_msg("%s is not in --help", name);
 	}
-	example = strstr(text, "\nExamples\n");
+	example = strstr(text, "\nExamples:\n");
 	assert_non_null(example);
 	while ((example = strstr(example, "\n    slipring-loadgen ")) != NULL) {
 		char command[1024];
