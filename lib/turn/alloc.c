@@ -134,7 +134,6 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.rfc8489 = n->cred->rfc8489,
 		.alg = n->cred->alg,
 		.rest = n->cred->rest,
-		.has_token = n->has_token,
 		.quota_user = n->quota.user,
 		.expires = (uint32_t)(s->now_ms + n->lifetime_ms),
 		.tid = alloc_tid(s, n->tid),

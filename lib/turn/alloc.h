@@ -6,9 +6,9 @@
 #include "auth/cred.h"
 #include "limits/quota.h"
 #include "relayed/relay_ports.h"
-#include "features/reservations/reservation.h"
 #include "turn.h"
 #include "turn_event.h"
+#include "turn_features.h"
 
 // Data of an allocation that is not in its line (turn_line.h). `made` keeps its value when the
 // allocation ends. While the relay port rests, relay_ports uses the union. 32-bit times are the low
@@ -44,12 +44,9 @@ struct turn_cold {
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
-		struct { // a reserved port: ALLOC_RESERVED
-			struct quota_ref quota;
-			uint32_t until;
-			uint32_t next; // next slot in its chain of shard.reserved
-			uint8_t token[TURN_TOKEN_LEN];
-		} reserved;
+#define X(state, type, field, due) type field;
+		TURN_SLOTS(X)
+#undef X
 		struct relay_ports_rest resting; // a relay port that rests
 	};
 };
@@ -78,7 +75,6 @@ struct alloc_new {
 	const uint8_t *tid;
 	const struct turn_cred *cred;
 	struct quota_ref quota;
-	bool has_token; // its answer carries a RESERVATION-TOKEN
 	bool is_tcp; // a TCP allocation (RFC 6062), with the relay port of tcp_place
 	uint32_t tcp_place;
 };

@@ -8,11 +8,9 @@
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
-#include "features/reservations/reservation.h"
 #include "state/area.h"
 #include "features/tcp/tcp_usage.h"
 
-#define RESERVED_CHAIN 32 // slots per chain of reserved slots
 #define LEADS 1024 // minimum number of redirects, and one per this number of slots:
 #define LEADS_PART 40
 // Objects per call: a round stays short, however many objects expire at once.
@@ -49,11 +47,10 @@ struct layout {
 	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS],
 		*tcp;
 	struct trie_links *redirect_links;
-	uint32_t *reserved;
 	struct turn_listener *listener;
 	struct turn_pools pools;
 	struct share permission_share, channel_share, redirect_share[REDIRECT_KINDS];
-	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
+	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects;
 #define X(type, field, size, init, round, check) void *field;
 	TURN_PARTS(X)
 #undef X
@@ -139,7 +136,6 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.nb_permissions = share_records(&l.permission_share, l.nb_slots);
 	l.nb_channels = share_records(&l.channel_share, l.nb_slots);
 	size_redirects(&l, p);
-	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
 
 	l.s = arena_take(&a, sizeof(*l.s));
 	l.alloc = arena_take(&a, sizeof(*l.alloc) * (l.nb_slots + l.nb_redirects));
@@ -172,7 +168,6 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 		if (l.redirect_share[i].most > 0)
 			l.redirect_users[i] = arena_take(&a, share_size(users_of(&l, i)));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
-	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
 	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
 	l.tcp = arena_take(&a, tcp_table_size(p->config, p->worker));
@@ -193,16 +188,13 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	s->permission = l->permission;
 	s->channel = l->channel;
 	s->channel_form = l->channel_form;
-	s->reserved = l->reserved;
 	s->listener = l->listener;
 	s->nb_slots = l->nb_slots;
 	s->nb_permissions = l->nb_permissions;
 	s->nb_channels = l->nb_channels;
 	s->nb_redirects = l->nb_redirects;
-	s->nb_reserved = l->nb_reserved;
 	table_init(&s->clients, l->clients, l->nb_slots + l->nb_redirects);
 	bitset_init(&s->live, l->live, l->nb_slots);
-	memset(s->reserved, 0xff, sizeof(*s->reserved) * l->nb_reserved); // TURN_NONE
 	s->by_address = (struct trie){&l->permission->links, sizeof(*l->permission)};
 	s->by_number = (struct trie){&l->channel->by_number, sizeof(*l->channel)};
 	s->by_port = (struct trie){&l->channel->by_port, sizeof(*l->channel)};
@@ -246,7 +238,6 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	csprng_bytes(p->rng, &s->client_key, sizeof(s->client_key));
 	if (p->client_key != NULL)
 		s->client_key = *p->client_key;
-	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
 	csprng_bytes(p->rng, &s->tids.key, sizeof(s->tids.key));
 	shard_tables(s, &l);
 	if (p->state != NULL)
@@ -280,13 +271,22 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	return s;
 }
 
+// The time of a slot without an allocation is over.
+static void slot_due(struct turn_shard *s, uint32_t slot)
+{
+#define X(state, type, field, due)                  \
+	if (line_state(alloc_at(s, slot)) == state) \
+		due(s, slot);
+	TURN_SLOTS(X)
+#undef X
+}
+
 void turn_shard_close(struct turn_shard *s)
 {
 	while (s->live.used > 0)
 		alloc_end(s, bitset_nth(&s->live, 0), TURN_END_STOPPED);
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
-		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
-			reservation_lapse(s, slot);
+		slot_due(s, slot);
 	fold_flush(refusals_fold(s->refusals));
 }
 
@@ -386,9 +386,6 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 	case ALLOC_LIVE:
 	case ALLOC_TCP:
 		return alloc_due(s, index);
-	case ALLOC_RESERVED:
-		reservation_lapse(s, index);
-		break;
 	case ALLOC_REDIRECT:
 		redirect_due(s, index);
 		break;
@@ -399,7 +396,7 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 		TURN_LINES(X)
 #undef X
 	default:
-		break;
+		slot_due(s, index);
 	}
 	return 1;
 }

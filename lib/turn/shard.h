@@ -56,7 +56,6 @@ struct turn_shard {
 	struct trie by_address, by_number, by_port;
 	struct hash_key key; // for the hashes of trees and limiters
 	struct hash_key client_key; // for the hashes of the table of clients
-	uint8_t token_key[32]; // HMAC key of reservation tokens
 	struct turn_tids tids; // of Data indications
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in units of TURN_LINE_MS, as lines count
@@ -80,8 +79,6 @@ struct turn_shard {
 	struct share port_share[2]; // relay ports, [is_v4]; [0] if they are shared: slots
 	struct share redirect_share[REDIRECT_KINDS];
 	struct bitset live; // slots of live allocations
-	uint32_t *reserved; // heads of the chains of reserved slots, by the hash of a token
-	uint32_t nb_reserved; // number of chains
 	struct turn_listener *listener;
 #define X(type, field, size, init, round, check) type field;
 	TURN_PARTS(X)

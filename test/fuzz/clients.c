@@ -190,7 +190,9 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 	fuzz.seen.duals += nb == 2;
 	c->allocated = true;
 	memset(c->peer, 0, sizeof(c->peer));
+#ifdef FEATURE_RESERVATIONS
 	keep(fuzz.token[below(FUZZ_TOKENS)], 8, NULL, m, STUN_RESERVATION_TOKEN);
+#endif
 	has_ticket(c, m);
 }
 

@@ -97,8 +97,10 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 				<< 24);
 	if (chance(25))
 		stun_put(w, STUN_EVEN_PORT, &even, 1);
+#ifdef FEATURE_RESERVATIONS
 	if (chance(20) && !c->allocated && c->c.nonce_len > 0) // may belong to another worker
 		stun_put(w, STUN_RESERVATION_TOKEN, fuzz.token[below(FUZZ_TOKENS)], 8);
+#endif
 	if (chance(10))
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
 	if (chance(fuzz_may_move() ? 40 : 2))

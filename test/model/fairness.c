@@ -103,21 +103,6 @@ static bool takes_port(int user)
 	return allocate(&c);
 }
 
-static bool takes_pair(int user)
-{
-	struct fixture_client c = client_of(user, AIMED);
-	struct fixture *f;
-
-	stun_put(&begin(&c, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
-	return finish(&c, &f) == 0;
-}
-
-static void pairs_config(void)
-{
-	config.port_hi = (uint16_t)(config.port_lo + 511);
-	config.limits.per_user = 128;
-}
-
 static void both_config(void)
 {
 	config.port_hi = (uint16_t)(config.port_lo + 255);
@@ -146,27 +131,6 @@ static void redirects_config(void)
 {
 	config.port_hi = (uint16_t)(config.port_lo + 2047);
 	config.limits.per_user = 0;
-}
-
-static bool takes_token(int user)
-{
-	struct fixture_client owner, c = client_of(user, AIMED);
-	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // the other worker's; nobody holds it
-	struct fixture *f;
-
-	if (user >= 0) {
-		owner = client_of(user, 1);
-		stun_put(
-			&begin(&owner, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
-		assert_int_equal(finish(&owner, &f), 0);
-		memcpy(token, f->answer.data + f->answer.off[STUN_RESERVATION_TOKEN], 8);
-	}
-	f = begin(&c, IPPROTO_UDP);
-	stun_put(&f->w, STUN_RESERVATION_TOKEN, token, 8);
-	if (user >= 0)
-		return finish(&c, &f) == 0;
-	fixture_sign(f, &c); // the other worker's refusal is on its way meanwhile
-	return fixture_send(f, &c)->verdict == TURN_HANDOVER;
 }
 
 // --- ports for TCP -------------------------------------------------------------------------------
@@ -277,6 +241,46 @@ static bool takes_channel(int user)
 	return allocate(&c) && binds(&c, 0) && binds(&c, 1) && binds(&c, 2);
 }
 
+// --- reserved ports ------------------------------------------------------------------------------
+
+#ifdef FEATURE_RESERVATIONS
+static bool takes_pair(int user)
+{
+	struct fixture_client c = client_of(user, AIMED);
+	struct fixture *f;
+
+	stun_put(&begin(&c, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	return finish(&c, &f) == 0;
+}
+
+static void pairs_config(void)
+{
+	config.port_hi = (uint16_t)(config.port_lo + 511);
+	config.limits.per_user = 128;
+}
+
+static bool takes_token(int user)
+{
+	struct fixture_client owner, c = client_of(user, AIMED);
+	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // the other worker's; nobody holds it
+	struct fixture *f;
+
+	if (user >= 0) {
+		owner = client_of(user, 1);
+		stun_put(
+			&begin(&owner, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+		assert_int_equal(finish(&owner, &f), 0);
+		memcpy(token, f->answer.data + f->answer.off[STUN_RESERVATION_TOKEN], 8);
+	}
+	f = begin(&c, IPPROTO_UDP);
+	stun_put(&f->w, STUN_RESERVATION_TOKEN, token, 8);
+	if (user >= 0)
+		return finish(&c, &f) == 0;
+	fixture_sign(f, &c); // the other worker's refusal is on its way meanwhile
+	return fixture_send(f, &c)->verdict == TURN_HANDOVER;
+}
+#endif
+
 // --- clients that move ---------------------------------------------------------------------------
 
 #ifdef FEATURE_MOBILITY
@@ -314,14 +318,16 @@ static const struct row {
 } rows[] = {
 	{"relay ports", ports_config, takes_port},
 	{"relay ports of both families", both_config, takes_both},
-	{"relay ports, reserved", pairs_config, takes_pair},
 	{"redirects, for want of a port", redirects_config, takes_port},
-	{"redirects, by RESERVATION-TOKEN", redirects_config, takes_token},
 	{"relay ports for TCP", tcp_config, takes_tcp},
 	{"permissions", records_config, takes_permission},
 	{"channels", records_config, takes_channel},
 #ifdef FEATURE_SHARED
 	{"peers on shared ports", shared_config, takes_channel},
+#endif
+#ifdef FEATURE_RESERVATIONS
+	{"relay ports, reserved", pairs_config, takes_pair},
+	{"redirects, by RESERVATION-TOKEN", redirects_config, takes_token},
 #endif
 #ifdef FEATURE_MOBILITY
 	{"moves", moves_config, takes_move},

@@ -45,6 +45,13 @@ static inline bool model_may_lack_moves(const struct turn_config *c)
 }
 #endif
 
+// True if a port may be reserved.
+#ifdef FEATURE_RESERVATIONS
+#define MODEL_RESERVATIONS true
+#else
+#define MODEL_RESERVATIONS false
+#endif
+
 enum op_kind {
 	OP_BINDING,
 	OP_ALLOCATE,

@@ -205,8 +205,8 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 		if (r == NULL)
 			return naive_may(allowed, 508);
 	}
-	if (op->family > 2)
-		return naive_may(allowed, 440);
+	if (op->family > 2 || (op->even == 1 && !MODEL_RESERVATIONS))
+		return naive_may(allowed, op->family > 2 ? 440 : 508);
 	if (op->additional == 2)
 		return both_codes(n, op, allowed);
 	if (r == NULL)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "feature_names.h"
 #include "addr_text.h"
 #include "shard_rows.h"
 #include "turn_fixture.h"
@@ -168,10 +169,15 @@ static void put_peer(const struct peer *p)
 static void allocate_tcp(struct client *c)
 {
 	static const enum stun_attr of_udp[] = {
-		STUN_DONT_FRAGMENT, STUN_EVEN_PORT, STUN_RESERVATION_TOKEN};
+		STUN_DONT_FRAGMENT,
+		STUN_EVEN_PORT,
+#ifdef FEATURE_RESERVATIONS
+		STUN_RESERVATION_TOKEN,
+#endif
+	};
 	static const uint16_t len[] = {0, 1, 8};
 	const bool bad = one_in(6), sctp = one_in(12);
-	const unsigned int which = test_rand_below(&rand_of, 3);
+	const unsigned int which = test_rand_below(&rand_of, sizeof(of_udp) / sizeof(of_udp[0]));
 	unsigned int wanted = WANT;
 
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);

@@ -104,10 +104,12 @@ static void put_allocate(struct stun_writer *w, const struct op *op)
 		stun_put(w, STUN_EVEN_PORT, transport, 0);
 	else if (op->even >= 0)
 		stun_put(w, STUN_EVEN_PORT, &even, 1);
+#ifdef FEATURE_RESERVATIONS
 	if (op->malformed == BAD_TOKEN)
 		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 7);
 	else if (op->has_token)
 		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 8);
+#endif
 	if (op->malformed == BAD_ADDITIONAL)
 		stun_put(w, STUN_ADDITIONAL_ADDRESS_FAMILY, additional, 3);
 	else if (op->additional != 0)
@@ -485,11 +487,13 @@ static const char *read_success(
 			return "MOBILITY-TICKET not requested or malformed";
 		memcpy(o->ticket, m->data + m->off[STUN_MOBILITY_TICKET], MODEL_TICKET);
 	}
+#ifdef FEATURE_RESERVATIONS
 	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
 	if (o->has_token && (!allocate || m->alen[STUN_RESERVATION_TOKEN] != 8))
 		return "RESERVATION-TOKEN out of place or malformed";
 	if (o->has_token)
 		memcpy(o->token, m->data + m->off[STUN_RESERVATION_TOKEN], 8);
+#endif
 	return NULL;
 }
 

@@ -276,7 +276,7 @@ static void pick_allocate(struct model_world *w, struct op *op)
 	if (op->additional != 0 && percent(w, 95))
 		op->family = 0;
 	op->even = percent(w, 75) ? -1 : (int)below(w, 2);
-	op->has_token = percent(w, w->has_token ? 10 : 1);
+	op->has_token = MODEL_RESERVATIONS && percent(w, w->has_token ? 10 : 1);
 	memcpy(op->token, w->token, sizeof(op->token));
 	if (percent(w, 3))
 		op->token[below(w, 8)] ^= (uint8_t)(1 + below(w, 255));
@@ -292,6 +292,8 @@ static void pick_allocate(struct model_world *w, struct op *op)
 		op->ticket = percent(w, 98) ? TICKET_EMPTY : TICKET_WRONG;
 	if (percent(w, 2))
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
+	if (op->malformed == BAD_TOKEN && !MODEL_RESERVATIONS)
+		op->malformed = WELL_FORMED;
 }
 
 // A Refresh with an earlier ticket, mostly the client's own, and from any client's 5-tuple.

@@ -173,7 +173,7 @@
 		"no port is reserved for that token, or its time has passed",                      \
 		"the client came more than 60 seconds after EVEN-PORT, or twice")                  \
 	X(TURN_REFUSED_SHARED_PORT, 508, "shared-no-pair", "",                                     \
-		"EVEN-PORT or RESERVATION-TOKEN, but relay ports are shared",                      \
+		"EVEN-PORT or RESERVATION-TOKEN, but relay ports are shared, or never reserved",   \
 		"such clients need relay.mode unique")                                             \
 	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "", "the peer is denied by the policy",    \
 		"to allow that peer, name it under peers.allow, or that of the realm")             \

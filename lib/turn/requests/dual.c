@@ -144,7 +144,7 @@ enum turn_refusal dual_allocate(
 		return make_both(r, &v4, &v6, lifetime_s * 1000);
 	if (seek_missing_half(r, kind, one, has_v4 ? v6.refusal : v4.refusal) == TURN_GRANTED)
 		return TURN_GRANTED;
-	refusal = method_allocate_on(r, one->slot, lifetime_s, &one->quota, false);
+	refusal = method_allocate_on(r, one->slot, lifetime_s, &one->quota);
 	if (refusal == TURN_GRANTED)
 		count_half(r->s, relayed_has_family(r->s, !has_v4));
 	return refusal;

@@ -11,7 +11,6 @@
 #include "features/tcp/tcp.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
-#include "features/reservations/reservation.h"
 #include "shard.h"
 
 enum turn_refusal method_binding(struct turn_request *r)
@@ -63,9 +62,7 @@ static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool
 void method_put_allocation(struct turn_request *r, uint32_t slot)
 {
 	const struct turn_shard *s = r->s;
-	const struct turn_cold *c = cold_at(s, slot);
 	const struct endpoint client = {r->v->src, r->v->src_port};
-	uint8_t token[TURN_TOKEN_LEN];
 
 	dual_put_relayed(r, slot);
 	stun_put_u32(&r->w, STUN_LIFETIME, (dual_left(s, slot) + 999) / 1000);
@@ -73,8 +70,6 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 #define X(wanted, made, put) put(r, slot);
 	TURN_ALLOCATE(X)
 #undef X
-	if (c->has_token && reservation_token(s, slot, c->made, token))
-		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
 
 // True for a retransmission of the Allocate that made the 5-tuple's allocation; it gets the same
@@ -94,7 +89,6 @@ struct wanted {
 	bool is_v4, is_dual; // is_dual: both families
 	bool is_tcp;
 	enum relay_ports_kind kind;
-	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
 // The family for an Allocate without a family. With the setting "client", a client whose family
@@ -135,6 +129,26 @@ static enum turn_refusal family_wanted(const struct turn_request *r, struct want
 	return relayed_has_family(r->s, w->is_v4) ? TURN_GRANTED : TURN_REFUSED_FAMILY;
 }
 
+enum relay_ports_kind method_ports_kind(const struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+
+	if (!stun_has(m, STUN_EVEN_PORT))
+		return RELAY_PORTS_ANY;
+	return (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? RELAY_PORTS_PAIR : RELAY_PORTS_EVEN;
+}
+
+// True if an Allocate names its relay port.
+static bool names_port(const struct turn_request *r)
+{
+	bool names = false;
+
+#define X(is_named, named, pair) names = names || is_named(r);
+	TURN_PORTS(X)
+#undef X
+	return names;
+}
+
 // Checks 3 to 8 of RFC 8656 7.2.
 static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wanted *w)
 {
@@ -158,20 +172,11 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 		return TURN_REFUSED_TCP_CLIENT;
 	if (w->is_tcp && !tcp_may_ask(r))
 		return TURN_REFUSED_MALFORMED;
-	if (stun_has(m, STUN_RESERVATION_TOKEN)) {
-		if (stun_has(m, STUN_EVEN_PORT) || stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) ||
-			stun_has(m, STUN_ADDITIONAL_ADDRESS_FAMILY) ||
-			m->alen[STUN_RESERVATION_TOKEN] != TURN_TOKEN_LEN)
-			return TURN_REFUSED_MALFORMED;
-		w->token = m->data + m->off[STUN_RESERVATION_TOKEN];
+	if (names_port(r))
 		return TURN_GRANTED;
-	}
-	if (stun_has(m, STUN_EVEN_PORT)) {
-		if (m->alen[STUN_EVEN_PORT] != 1)
-			return TURN_REFUSED_MALFORMED;
-		w->kind = (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? RELAY_PORTS_PAIR
-									: RELAY_PORTS_EVEN;
-	}
+	if (stun_has(m, STUN_EVEN_PORT) && m->alen[STUN_EVEN_PORT] != 1)
+		return TURN_REFUSED_MALFORMED;
+	w->kind = method_ports_kind(r);
 	return family_wanted(r, w);
 }
 
@@ -185,26 +190,15 @@ enum turn_refusal method_count_one(const struct turn_request *r, struct quota_re
 	return quota_take(s->quota, &r->policy->limits, ident, &r->v->src, ref);
 }
 
-// True if ref is the reference under which an allocation of the requester would count.
-static bool is_counted(const struct turn_request *r, const struct quota_ref *ref)
-{
-	const struct turn_shard *s = r->s;
-	uint8_t ident[TURN_IDENT_LEN];
-
-	return cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident) &&
-		quota_is(s->quota, ident, &r->v->src, ref);
-}
-
-enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint32_t lifetime_s,
-	const struct quota_ref *quota, bool has_token)
+enum turn_refusal method_allocate_on(
+	struct turn_request *r, uint32_t slot, uint32_t lifetime_s, const struct quota_ref *quota)
 {
 	struct turn_shard *s = r->s;
 	const struct alloc_new n = {.slot = slot,
 		.lifetime_ms = lifetime_s * 1000,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
-		.quota = *quota,
-		.has_token = has_token};
+		.quota = *quota};
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
@@ -220,87 +214,44 @@ enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint
 	return TURN_GRANTED;
 }
 
-// Allocates a reserved port, or hands the request to the worker in the token's first byte.
-static enum turn_refusal allocate_reserved(struct turn_request *r, const struct wanted *w)
+// Makes the allocation on a port that the request names.
+static enum turn_refusal allocate_named(struct turn_request *r, const struct wanted *w)
 {
-	struct turn_shard *s = r->s;
-	const uint8_t home = w->token[0];
-	enum turn_refusal refusal;
-	struct quota_ref quota;
-	uint32_t slot;
-
-	if (home != s->worker) {
-		if (home >= s->workers || r->v->via != TURN_NO_WORKER)
-			return TURN_REFUSED_TOKEN;
-		return elsewhere_lead(r, home);
-	}
-	slot = reservation_find(s, w->token);
-	if (slot == TURN_NONE)
-		return TURN_REFUSED_TOKEN;
-	// The user who made the reservation has been counted for it. Another user may be at their
-	// limit; a refusal then must not change the reservation.
-	if (is_counted(r, &cold_at(s, slot)->reserved.quota)) {
-		quota = cold_at(s, slot)->reserved.quota;
-		reservation_take(s, slot);
-	} else {
-		refusal = method_count_one(r, &quota);
-		if (refusal != TURN_GRANTED)
-			return refusal;
-		relayed_pass(s, slot, cold_at(s, slot)->reserved.quota.user, quota.user);
-		reservation_end(s, slot);
-	}
-	return method_allocate_on(r, slot, w->lifetime_s, &quota, false);
+#define X(is_named, named, pair) \
+	if (is_named(r))         \
+		return named(r, w->lifetime_s);
+	TURN_PORTS(X)
+#undef X
+	return TURN_REFUSED_INTERNAL;
 }
 
-// Allocates an even port and reserves its odd neighbour for a later Allocate. Both count in the
-// quota.
-static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
-	const struct wanted *w, const struct quota_ref quota[2])
+// Makes the allocation on an even port whose neighbour stays free for another one. RFC 8656 7.2
+// (8): 508 if the server cannot do that.
+static enum turn_refusal allocate_pair(struct turn_request *r, const struct wanted *w)
 {
-	struct turn_shard *s = r->s;
-	enum turn_refusal refusal;
-
-	if (!reservation_make(s, slot + 1, &quota[1])) {
-		for (int i = 0; i < 2; i++) {
-			quota_give(s->quota, &quota[i]);
-			relayed_give(s, slot + i, quota[i].user);
-		}
-		return TURN_REFUSED_INTERNAL;
-	}
-	refusal = method_allocate_on(r, slot, w->lifetime_s, &quota[0], true);
-	if (refusal != TURN_GRANTED)
-		reservation_lapse(s, slot + 1);
-	return refusal;
+#define X(is_named, named, pair) return pair(r, w->is_v4, w->lifetime_s);
+	TURN_PORTS(X)
+#undef X
+	return TURN_REFUSED_SHARED_PORT;
 }
 
-// RFC 8656 7.2 (8): a user who may have one more allocation and asks for a pair gets 508, after
-// which a client may ask for one at once. 486 would make it wait for a minute (7.4).
-//
 // Takes the quota before the port. A freed port must rest again, so a client at its limit could
 // otherwise quickly put all ports to rest.
 static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
-	const unsigned int nb = w->kind == RELAY_PORTS_PAIR ? 2 : 1;
-	struct quota_ref quota[2];
-	enum turn_refusal refusal = TURN_GRANTED;
-	unsigned int counted = 0;
-	uint32_t slot = TURN_NONE;
+	struct quota_ref quota;
+	enum turn_refusal refusal = method_count_one(r, &quota);
+	uint32_t slot;
 
-	while (counted < nb && (refusal = method_count_one(r, &quota[counted])) == TURN_GRANTED)
-		counted++;
-	if (counted == 1 && refusal != TURN_GRANTED)
-		refusal = TURN_REFUSED_QUOTA_PAIR;
+	if (refusal != TURN_GRANTED)
+		return refusal;
+	refusal = relayed_take(s,
+		&(struct relayed_want){w->is_v4, w->kind, quota.user, r->policy->limits.per_user},
+		&slot);
 	if (refusal == TURN_GRANTED)
-		refusal = relayed_take(s,
-			&(struct relayed_want){
-				w->is_v4, w->kind, quota[0].user, r->policy->limits.per_user},
-			&slot);
-	if (refusal == TURN_GRANTED)
-		return nb == 2 ? allocate_pair(r, slot, w, quota)
-			       : method_allocate_on(r, slot, w->lifetime_s, &quota[0], false);
-	while (counted > 0)
-		quota_give(s->quota, &quota[--counted]);
+		return method_allocate_on(r, slot, w->lifetime_s, &quota);
+	quota_give(s->quota, &quota);
 	return elsewhere_allocate(r,
 		&(struct elsewhere_want){{!w->is_v4, w->is_v4}, .kind = (uint8_t)w->kind}, refusal);
 }
@@ -332,17 +283,19 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		return TURN_REFUSED_ALLOCATED;
 	refusal = allocate_wanted(r, &w);
 	if (refusal == TURN_GRANTED)
-		refusal = alternates_refusal(r, w.token != NULL);
+		refusal = alternates_refusal(r, names_port(r));
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	if (w.is_tcp)
 		return tcp_allocate(r, w.is_v4, w.lifetime_s);
 	// a shared port cannot be reserved for one client, nor can its neighbour
-	if (shard_shares_ports(r->s) && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
+	if (shard_shares_ports(r->s) && (names_port(r) || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;
 	if (w.is_dual)
 		return dual_allocate(r, w.kind, w.lifetime_s);
-	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
+	if (names_port(r))
+		return allocate_named(r, &w);
+	return w.kind == RELAY_PORTS_PAIR ? allocate_pair(r, &w) : allocate_fresh(r, &w);
 }
 
 // --- Refresh -------------------------------------------------------------------------------------

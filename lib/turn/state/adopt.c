@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Restores the allocations and reservations of an old state area. Each goes through the calls that
-// a request would have made: quota, relay port, client table. A record contains the data of the
-// request, and never the links of tables or trees.
+// Restores the allocations of an old state area, and reserved ports. Each goes through the calls
+// that a request would have made: quota, relay port, client table. A record contains the data of
+// the request, and never the links of tables or trees.
 #include "state/adopt.h"
 
 #include <errno.h>
 
 #include "events/tell.h"
 #include "relayed/relayed.h"
-#include "features/reservations/reservation.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -302,30 +301,7 @@ static enum turn_state_loss alloc_place(
 	return TURN_STATE_LOST_END;
 }
 
-// --- reservations, resting ports ----------------------------------------------------------------
-
-// A token names its worker. If another worker owns the port now, no request could find the
-// reservation.
-static bool reservation_place(struct adopt *d, const struct state_alloc *r,
-	const struct adopt_home *home, uint32_t left_ms)
-{
-	struct turn_shard *s = d->a->shards[home->worker];
-	const struct turn_policy *p = adopt_policy(d, r);
-	const struct reservation made = {
-		r->token, {quota_renumber(r->user, p != NULL ? p->number : 0), r->source}, left_ms};
-	uint32_t slot;
-
-	if (p == NULL || r->token[0] != s->worker || shard_shares_ports(s) ||
-		quota_take_ref(s->quota, &p->limits, &made.quota) != TURN_GRANTED)
-		return false;
-	if (relayed_take_at(s, home->place, made.quota.user, &slot) != TURN_GRANTED) {
-		quota_give(s->quota, &made.quota);
-		return false;
-	}
-	reservation_put(s, slot, &made);
-	d->out->reservations++;
-	return true;
-}
+// --- reserved and resting ports -----------------------------------------------------------------
 
 // The port of an allocation that ended at ended_ms must continue to rest: for a full time, so that
 // the ports rest in the order in which they are freed. A TCP port does not: that number is the
@@ -350,14 +326,15 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	d->out->resting++;
 }
 
-static void reservation_take_up(struct adopt *d, const struct state_alloc *r)
+// The port of a record that is not an allocation rests, unless a feature restores it.
+static void port_take_up(struct adopt *d, const struct state_alloc *r)
 {
-	const uint32_t left_ms = adopt_left(d, r->word, TURN_RESERVATION_MS);
-	struct adopt_home home;
-
-	if (left_ms > 0 && adopt_home(d, r, &home) && reservation_place(d, r, &home, left_ms))
+#define X(of_kind, restore)                        \
+	if (r->kind == (of_kind) && restore(d, r)) \
 		return;
-	if (left_ms > 0)
+	TURN_RECORD_KINDS(X)
+#undef X
+	if (adopt_left(d, r->word, 1) > 0)
 		adopt_lost(d, TURN_STATE_LOST_RESERVATION);
 	rest_on(d, r, d->a->boot_ms);
 }
@@ -377,7 +354,7 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 		break;
 	}
 	if (r.kind == STATE_RESERVATION)
-		return reservation_take_up(d, &r);
+		return port_take_up(d, &r);
 	loss = check_record(d, &r, &home);
 	if (loss == TURN_STATE_LOST_END)
 		loss = alloc_place(d, &r, slot, &home);

@@ -144,18 +144,18 @@ static struct state_alloc port_body(const struct turn_shard *s, uint32_t slot)
 	return body;
 }
 
-void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
+void state_reserved(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota,
+	const uint8_t *token, uint32_t left_ms)
 {
-	const struct turn_cold *c = cold_at(s, slot);
 	struct state_alloc body;
 
 	if (s->state.alloc == NULL)
 		return;
 	body = port_body(s, slot);
-	body.user = c->reserved.quota.user;
-	body.source = c->reserved.quota.source;
+	body.user = quota->user;
+	body.source = quota->source;
 	body.realm_tag = realm_tag(s, body.user);
-	memcpy(body.token, c->reserved.token, sizeof(body.token));
+	memcpy(body.token, token, sizeof(body.token));
 	alloc_put(s, slot, &body, boot_ms(s, s->now_ms + left_ms));
 }
 

@@ -18,8 +18,9 @@ void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *
 void state_joined(struct turn_shard *s, uint32_t slot);
 // The expiry of an allocation, live or being made, has changed to this time.
 void state_refreshed(struct turn_shard *s, uint32_t slot, uint64_t expires_ms);
-// A slot was reserved; all except its timer is set up.
-void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms);
+// A slot without an allocation is kept under a token of 8 bytes; this counts in the quota.
+void state_reserved(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota,
+	const uint8_t *token, uint32_t left_ms);
 // The port of a slot rests from now on, although it had neither an allocation nor a reservation in
 // this process.
 void state_resting(struct turn_shard *s, uint32_t slot);

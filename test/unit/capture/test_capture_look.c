@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feature_names.h"
 #include "addr_text.h"
 #include "bytes.h"
 #include "capture/capture_look.h"
@@ -195,7 +196,9 @@ static void a_request_shows_numbers_alone(void **state)
 	stun_put(&w, STUN_NONCE, planted, 13);
 	stun_put(&w, STUN_REALM, planted, 14);
 	stun_put(&w, STUN_USERHASH, planted, 15);
+#ifdef FEATURE_RESERVATIONS
 	stun_put(&w, STUN_RESERVATION_TOKEN, planted, 8);
+#endif
 	stun_put(&w, STUN_SOFTWARE, planted, sizeof(planted));
 	stun_put(&w, STUN_MESSAGE_INTEGRITY, planted, 20);
 	stun_put(&w, STUN_LIFETIME, "\0\0\2\x58", 4);

@@ -51,5 +51,6 @@ unsigned int bind_channel(unsigned int i);
 void finish_allocate(unsigned int i);
 // Allocates, and binds a channel to the client's peer.
 void allocate(unsigned int i);
-// Allocates for client i with EVEN-PORT and for i + 1 with its token, so both are on one worker.
+// Allocates for client i with EVEN-PORT and for i + 1 with its token, so both are on one worker;
+// without that feature for both.
 void allocate_next(unsigned int i);

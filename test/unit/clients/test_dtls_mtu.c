@@ -4,6 +4,7 @@
 // shortest path MTU.
 #include <unistd.h>
 
+#include "feature_names.h"
 #include "bytes.h"
 #include "clients/sessions.h"
 #include "datapath.h"
@@ -234,9 +235,13 @@ int main(void)
 		WORLD_CASE(a_short_path_stops_no_handshake, setups, 0),
 		WORLD_CASE(a_short_path_stops_no_handshake, setups, 1),
 		WORLD_CASE(peers_are_told, setups, 0),
+#ifdef FEATURE_RESERVATIONS
 		WORLD_CASE(peers_are_told, setups, 1),
+#endif
 		WORLD_CASE(without_df_records_are_cut, setups, 0),
+#ifdef FEATURE_RESERVATIONS
 		WORLD_CASE(without_df_records_are_cut, setups, 1),
+#endif
 	};
 
 	dtls_with_rsa = true;

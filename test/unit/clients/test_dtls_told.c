@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends of sessions and handshakes that cannot be reported at once, to another worker or by the
 // thread: they are reported later, and nothing leaks.
+#include "feature_names.h"
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
@@ -27,6 +28,7 @@ static void open_world(void **state, unsigned int clients)
 
 // --- an allocation on another worker -------------------------------------------------------------
 
+#ifdef FEATURE_RESERVATIONS
 // Finds a session with an allocation on another worker.
 static struct session *find_away(struct worker **home)
 {
@@ -42,6 +44,7 @@ static struct session *find_away(struct worker **home)
 	}
 	return NULL;
 }
+#endif
 
 static void fill_ring(struct worker *w, unsigned int target)
 {
@@ -75,6 +78,7 @@ static void reply(struct worker *w, const struct turn_view *client_view, unsigne
 	dtls_clients_reply_for(w, m);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // An allocation that was made after its worker had been notified of the session's end.
 static void test_end_owed(void **state)
 {
@@ -108,6 +112,7 @@ static void test_end_owed(void **state)
 	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS - 1);
 	clients_world_close();
 }
+#endif
 
 // However many ends there are, only as many are kept as there is room for.
 static void test_many_owed(void **state)
@@ -211,7 +216,9 @@ static struct world_setup setups[] = {
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef FEATURE_RESERVATIONS
 		WORLD_CASE(test_end_owed, setups, 1),
+#endif
 		WORLD_CASE(test_many_owed, setups, 1),
 		WORLD_CASE(test_never_told, setups, 0),
 		WORLD_CASE(test_told_twice, setups, 0),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over streams as the workers serve them; the world plays the stream thread, the only part
 // of lib/stream that workers deal with.
+#include "feature_names.h"
 #include "bytes.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -315,6 +316,7 @@ static void test_made_after_end(void **state)
 	close_world();
 }
 
+#ifdef FEATURE_RESERVATIONS
 // Makes two clients; the second one uses the port that the first one reserved. False if the worker
 // of that port is the second client's home.
 static bool make_elsewhere(struct world_client *first, struct world_client *second, uint16_t port)
@@ -362,6 +364,7 @@ static void test_end_elsewhere(void **state)
 	assert_true(elsewhere > 0); // three in four
 	close_world();
 }
+#endif
 
 // --- back-pressure ------------------------------------------------------------------------------
 
@@ -483,6 +486,7 @@ static void test_pipelined(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // Returns the worker of the allocation that a UDP client makes.
 static unsigned int allocate_udp(struct world_client *c, uint16_t port)
 {
@@ -499,6 +503,7 @@ static unsigned int allocate_udp(struct world_client *c, uint16_t port)
 	fail();
 	return 0;
 }
+#endif
 
 // A thread that takes no answers while media fills the ring to it: it asks only as much as there is
 // room for answers, and no answer is dropped.
@@ -533,6 +538,7 @@ static void test_answers_have_room(void **state)
 	close_world();
 }
 
+#ifdef FEATURE_RESERVATIONS
 // Pipelined requests that an idle worker hands to workers that are slow because they relay a call:
 // the requests have waited at home, and do not wait again.
 static void test_pipelined_elsewhere(void **state)
@@ -575,6 +581,7 @@ static void test_pipelined_elsewhere(void **state)
 	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 0);
 	world_close(&world);
 }
+#endif
 
 // A message longer than a datagram may be leaves in fragments, unless the client forbids that (RFC
 // 8656 section 15).
@@ -622,12 +629,16 @@ int main(void)
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_late_end),
 		cmocka_unit_test(test_made_after_end),
+#ifdef FEATURE_RESERVATIONS
 		cmocka_unit_test(test_end_elsewhere),
+#endif
 		cmocka_unit_test(test_thread_is_slow),
 		cmocka_unit_test(test_worker_is_slow),
 		cmocka_unit_test(packets_find_buffers_beside_idle_threads),
 		cmocka_unit_test(test_pipelined),
+#ifdef FEATURE_RESERVATIONS
 		cmocka_unit_test(test_pipelined_elsewhere),
+#endif
 		cmocka_unit_test(test_answers_have_room),
 		cmocka_unit_test(test_oversize),
 	};

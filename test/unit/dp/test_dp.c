@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data path end to end on software ports: real STUN in, real frames out, on whichever queue
 // each packet comes in, with 1, 2 and 4 workers on ports of 1 and 2 queues.
+#include "feature_names.h"
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -443,6 +444,7 @@ static void test_hairpin(void **state)
 
 // --- redirects: an allocation on another worker than its client's home --------------------------
 
+#ifdef FEATURE_RESERVATIONS
 static void test_redirect(void **state)
 {
 	const struct world_setup *s = *state;
@@ -483,6 +485,7 @@ static void test_redirect(void **state)
 	check_end(&world);
 	world_close(&world);
 }
+#endif
 
 // --- a listing while the worker runs ------------------------------------------------------------
 
@@ -648,8 +651,10 @@ int main(void)
 		WORLD_CASE(test_hairpin, setups, 0),
 		WORLD_CASE(test_hairpin, setups, 3),
 		WORLD_CASE(test_hairpin, setups, 5),
+#ifdef FEATURE_RESERVATIONS
 		WORLD_CASE(test_redirect, setups, 3),
 		WORLD_CASE(test_redirect, setups, 5),
+#endif
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_stop_in_flight),
 		cmocka_unit_test(test_threads),

@@ -3,6 +3,7 @@
 // and which are served here nevertheless (RFC 8656 7.2, RFC 8489 10).
 #include <netinet/in.h>
 
+#include "feature_names.h"
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_alternates.h"
@@ -122,6 +123,7 @@ static void other_families_are_served(void **state)
 	assert_refused(0, 0, 0);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // RFC 8656 7.2: a RESERVATION-TOKEN names a port of this server, which already counts. An unknown
 // token gets its usual answer.
 static void a_reserved_port_is_given(void **state)
@@ -153,6 +155,7 @@ static void a_reserved_port_is_given(void **state)
 	}
 	assert_refused(1, 1, 1);
 }
+#endif
 
 // An attacker without a password learns nothing about the other servers, and causes no client to be
 // sent away: it makes no allocation.
@@ -202,7 +205,9 @@ int main(void)
 		T(all_clients_are_sent_away),
 		T(a_number_of_allocations_sends_clients_away),
 		T(other_families_are_served),
+#ifdef FEATURE_RESERVATIONS
 		T(a_reserved_port_is_given),
+#endif
 		T(strangers_are_told_nothing),
 		T(alternates_come_before_the_quota),
 	};

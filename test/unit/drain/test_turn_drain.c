@@ -3,6 +3,7 @@
 // servers (RFC 8656 7.2, RFC 8489 10, 14.15, 14.16).
 #include <netinet/in.h>
 
+#include "feature_names.h"
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_alternates.h"
@@ -183,6 +184,7 @@ static void begin_allocate(uint8_t protocol)
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)protocol << 24);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // EVEN-PORT, with and without R, and a token of a port that is reserved here or elsewhere.
 static void every_kind_of_allocation_is_refused(void **state)
 {
@@ -210,6 +212,7 @@ static void every_kind_of_allocation_is_refused(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(turn_quota_total(f.quota), 2);
 }
+#endif
 
 // Faults of a request are answered first (RFC 8656 7.2: 300 is the last check), and unauthenticated
 // clients learn nothing.
@@ -376,7 +379,9 @@ int main(void)
 		T(live_allocations_go_on),
 		T(a_retransmission_gets_what_it_got),
 		T(the_end_of_a_drain_takes_allocations),
+#ifdef FEATURE_RESERVATIONS
 		T(every_kind_of_allocation_is_refused),
+#endif
 		T(faults_of_a_request_come_first),
 		T(families),
 		T(ports),

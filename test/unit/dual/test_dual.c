@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allocate with ADDITIONAL-ADDRESS-FAMILY (RFC 8656 7.2) and Refresh of the result (8.1, 8.2): the
 // answers, attributes that exclude it, and one address if two are not available.
+#include "feature_names.h"
 #include "dual_world.h"
 
 static struct dual_world w;
@@ -77,7 +78,9 @@ static const struct row {
 } beside[] = {
 	{"REQUESTED-ADDRESS-FAMILY IPv6 (6)", STUN_REQUESTED_ADDRESS_FAMILY, 4, {2}, 400},
 	{"REQUESTED-ADDRESS-FAMILY IPv4 (6)", STUN_REQUESTED_ADDRESS_FAMILY, 4, {1}, 400},
+#ifdef FEATURE_RESERVATIONS
 	{"RESERVATION-TOKEN (5)", STUN_RESERVATION_TOKEN, 8, {1, 2, 3}, 400},
+#endif
 	{"EVEN-PORT with R (8)", STUN_EVEN_PORT, 1, {0x80}, 400},
 	{"EVEN-PORT without R", STUN_EVEN_PORT, 1, {0}, 0},
 	{"DONT-FRAGMENT", STUN_DONT_FRAGMENT, 0, {0}, 0},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path MTU discovery on both legs: which values are learnt, from which errors, how long they last,
 // and what they cost others.
+#include "feature_names.h"
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -306,6 +307,7 @@ static void lies_do_not_hide_the_truth(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // An allocation on a reserved port is not always on its client's worker, and errors about datagrams
 // to the client come in on that worker.
 static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
@@ -344,6 +346,7 @@ static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION)), 0);
 	world_close(&world);
 }
+#endif
 
 static void implausible_reports_are_ignored(void **state)
 {
@@ -525,8 +528,10 @@ int main(void)
 		WORLD_CASE(ports_of_a_peer_share_a_path_unless_relay_ports_are_shared, setups, 3),
 		WORLD_CASE(lies_do_not_hide_the_truth, setups, 0),
 		WORLD_CASE(lies_do_not_hide_the_truth, setups, 1),
+#ifdef FEATURE_RESERVATIONS
 		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 1),
 		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 2),
+#endif
 		WORLD_CASE(implausible_reports_are_ignored, setups, 0),
 		WORLD_CASE(implausible_reports_are_ignored, setups, 1),
 		WORLD_CASE(after_ten_minutes_a_larger_size_is_tried, setups, 0),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines while things change around them: the channel in use, the neighbours, full bursts, requests
 // among the datagrams.
+#include "feature_names.h"
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -263,6 +264,7 @@ static void test_waiting(void **state)
 #define MARK 0x80 // in the source MAC of frames that the owner writes on the fast path
 #define NO_PLAN 0xff
 
+#ifdef FEATURE_RESERVATIONS
 static struct worker *owner_of(const struct world_client *c)
 {
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
@@ -346,6 +348,7 @@ static void test_redirected(void **state)
 	assert_int_equal(world_drops(&world), 0);
 	world_close(&world);
 }
+#endif
 
 int main(void)
 {
@@ -356,7 +359,9 @@ int main(void)
 		cmocka_unit_test(test_full_bursts),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_waiting),
+#ifdef FEATURE_RESERVATIONS
 		cmocka_unit_test(test_redirected),
+#endif
 	};
 
 	world_eal();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests with several realms: the realm of each challenge, and that users of equal names share
 // nothing (RFC 8489 9.2.4, RFC 8656 5).
+#include "feature_names.h"
 #include "realms_config.h"
 
 #include <stdio.h>
@@ -257,6 +258,7 @@ static void the_total_limit_counts_all_realms(void **state)
 	assert_int_equal(turn_quota_realm(f.quota, 1), 1); // refused ones do not count
 }
 
+#ifdef FEATURE_RESERVATIONS
 static void ended_allocations_free_the_quota(void **state)
 {
 	struct fixture_client ivan = realms_ivan(REALM_A, "198.51.100.7");
@@ -276,6 +278,7 @@ static void ended_allocations_free_the_quota(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(turn_quota_realm(f.quota, 1), 0);
 }
+#endif
 
 // --- peers and pools -----------------------------------------------------------------------------
 
@@ -507,7 +510,9 @@ int main(void)
 		T(secrets_belong_to_their_realm),
 		T(quotas_belong_to_the_realm),
 		T(the_total_limit_counts_all_realms),
+#ifdef FEATURE_RESERVATIONS
 		T(ended_allocations_free_the_quota),
+#endif
 		T(peer_rules_belong_to_the_realm),
 		T(pools_belong_to_the_realm),
 		T(listings_distinguish_realms),

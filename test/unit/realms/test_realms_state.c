@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A restart restores allocations in their realm, whatever number that has by then.
+#include "feature_names.h"
 #include "realms_config.h"
 
 #include "restart_world.h"
@@ -138,6 +139,7 @@ static void quotas_and_listeners_of_a_realm_hold(void **state)
 	config.listeners[0].nb_realms = 0;
 }
 
+#ifdef FEATURE_RESERVATIONS
 static void a_reservation_counts_for_its_realm(void **state)
 {
 	struct fixture_client pair = realms_ivan(REALM_B, "198.51.100.12");
@@ -151,6 +153,7 @@ static void a_reservation_counts_for_its_realm(void **state)
 	assert_int_equal(r.adopted.reservations, 1);
 	assert_int_equal(turn_quota_realm(r.worker[0].quota, config.realms[0].number), 3);
 }
+#endif
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -162,7 +165,9 @@ int main(void)
 		T(a_rest_user_keeps_the_realm_of_the_allocation),
 		T(a_removed_realm_loses_its_allocations),
 		T(quotas_and_listeners_of_a_realm_hold),
+#ifdef FEATURE_RESERVATIONS
 		T(a_reservation_counts_for_its_realm),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("realms_state", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 // from doc/decisions/0030-state-area.md and shares no code with lib/turn. Every changing record has
 // its old or its new contents, or is marked as half-written or ended; the others are unchanged. And
 // a new process can adopt each of those areas.
+#include "feature_names.h"
 #include "restart_world.h"
 
 #include <signal.h>
@@ -263,6 +264,7 @@ static void end(void)
 	refresh_by(0);
 }
 
+#ifdef FEATURE_RESERVATIONS
 static void pair(void)
 {
 	const uint8_t even[1] = {0x80};
@@ -284,6 +286,7 @@ static void take_up(void)
 	stun_put(&f()->w, STUN_RESERVATION_TOKEN, token, sizeof(token));
 	fixture_sign(f(), &bob);
 }
+#endif
 
 #ifdef FEATURE_SHARED
 static void indicate(void)
@@ -305,6 +308,7 @@ static void ivan_sends(void)
 	fixture_send(f(), &ivan);
 }
 
+#ifdef FEATURE_RESERVATIONS
 static void eve_sends(void)
 {
 	fixture_send(f(), &eve);
@@ -314,6 +318,7 @@ static void bob_sends(void)
 {
 	fixture_send(f(), &bob);
 }
+#endif
 
 static void sweep(void)
 {
@@ -325,8 +330,10 @@ static const struct operation operations[] = {
 	{"ChannelBind", 2000, bind, ivan_sends, 6},
 	{"CreatePermission again", 2000, permit, ivan_sends, 1},
 	{"ChannelBind again", 2000, bind, ivan_sends, 2}, {"Refresh", 2000, refresh, ivan_sends, 1},
+#ifdef FEATURE_RESERVATIONS
 	{"Allocate of a pair", 2000, pair, eve_sends, 8},
 	{"Allocate of the reserved port", 2000, take_up, bob_sends, 5},
+#endif
 	{"end of permissions and channels", 700000, nothing, sweep, 3},
 	{"ChannelBind anew", 0, bind, ivan_sends, 6},
 	{"Refresh to nothing", 2000, end, ivan_sends, 1},

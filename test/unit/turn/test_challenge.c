@@ -350,76 +350,6 @@ static void amplification_is_bounded(void **state)
 	}
 }
 
-// --- another worker's reservation ----------------------------------------------------------------
-
-static struct turn_plan moved(struct fixture *dst, const struct fixture *src, uint8_t via)
-{
-	struct turn_view *v = &dst->burst.view[0];
-
-	*v = src->burst.view[0];
-	v->via = via;
-	fixture_route(dst->shard, &dst->burst);
-	return dst->burst.plan;
-}
-
-static void carry_notes(struct fixture *src, struct fixture *dst)
-{
-	struct turn_redirect_note note[8];
-	const unsigned int n = turn_redirect_notes(src->shard, note, 8);
-
-	for (unsigned int i = 0; i < n; i++)
-		turn_redirect_apply(dst->shard, &note[i]);
-}
-
-// The token leads the client from its home worker (0) to the one that holds the port (1). A
-// redirect leads later datagrams there while the allocation lives.
-static void token_of_another_worker(void **state)
-{
-	struct turn_config c = fixture_config();
-	struct fixture one;
-	struct fixture_client owner = fixture_client("198.51.100.9", 1);
-
-	fixture_close(&f);
-	c.workers = 2;
-	fixture_open(&f, &c, 9);
-	fixture_open_worker(&one, &f, 1);
-	fixture_begin(&one, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&one.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-	stun_put(&one.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
-	assert_int_equal(fixture_ask(&one, &owner), 0);
-
-	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	fixture_send(&f, &ivan);
-	assert_int_equal(fixture_code(&f), 401);
-	ivan.nonce_len = 32;
-	memcpy(ivan.nonce, f.answer.data + f.answer.off[STUN_NONCE], 32);
-	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-	stun_put(&f.w, STUN_RESERVATION_TOKEN,
-		one.answer.data + one.answer.off[STUN_RESERVATION_TOKEN], 8);
-	fixture_sign(&f, &ivan);
-	assert_int_equal(fixture_send(&f, &ivan)->verdict, TURN_HANDOVER);
-	assert_int_equal(f.burst.plan.flow, 1);
-	assert_int_equal(moved(&one, &f, 0).verdict, TURN_REPLY);
-	assert_int_equal(fixture_stats(&f).redirects, 1);
-	carry_notes(&one, &f);
-
-	// Six minutes later the redirect still leads there: it lives with the allocation.
-	fixture_advance(&f, 360000);
-	fixture_advance(&one, 360000);
-	fixture_expire(&f);
-	assert_int_equal(fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->verdict, TURN_HANDOVER);
-	assert_int_equal(moved(&one, &f, 0).reason, TURN_DROP_CHANNEL_UNBOUND);
-	fixture_advance(&f, 240000);
-	fixture_advance(&one, 240000);
-	fixture_expire(&one);
-	carry_notes(&one, &f);
-	assert_int_equal(fixture_stats(&f).redirects, 0);
-	assert_int_equal(
-		fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->reason, TURN_DROP_NO_ALLOCATION);
-	fixture_close(&one);
-}
-
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
@@ -439,7 +369,6 @@ int main(void)
 		T(silence_past_the_limit),
 		T(strangers_leave_no_state),
 		T(amplification_is_bounded),
-		T(token_of_another_worker),
 	};
 
 	return cmocka_run_group_tests_name("challenge", tests, NULL, NULL);

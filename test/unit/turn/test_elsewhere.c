@@ -2,6 +2,7 @@
 // Any free relay port serves any client, whichever workers own the two: few ports with several
 // workers, pairs, both families, ports for TCP, media in both directions, a restart. The share of a
 // worker that one user can take, and that no other user is refused for it.
+#include "feature_names.h"
 #include "relayed/relay_map.h"
 #include "restart_world.h"
 
@@ -205,6 +206,7 @@ static unsigned int allocate_even(struct fixture_client *c, uint8_t reserve)
 	return finish(c);
 }
 
+#ifdef FEATURE_RESERVATIONS
 // Every even port and every pair is found on whichever worker it is. The token leads to its port.
 static void test_pairs(void **state)
 {
@@ -230,6 +232,7 @@ static void test_pairs(void **state)
 	second = client_of("ivan", 0);
 	assert_int_equal(allocate_even(&second, 0), 508);
 }
+#endif
 
 // Seven even ports are taken. The eighth belongs to another worker, and all workers have odd ones.
 static void test_even(void **state)
@@ -513,7 +516,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(test_few_ports),
 		EACH(test_family),
+#ifdef FEATURE_RESERVATIONS
 		EACH(test_pairs),
+#endif
 		EACH(test_even),
 		EACH(test_dual),
 		EACH(test_given_back),

@@ -8,12 +8,29 @@
 #include "shard.h"
 #include "state/writer.h"
 
+#define CHAIN 32 // slots per chain
+
+size_t reservations_size(const struct turn_shard_params *p, uint32_t permissions)
+{
+	return sizeof(uint32_t) * (turn_relay_map_slots(p->map, p->worker) / CHAIN + 1);
+}
+
+void reservations_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p)
+{
+	struct reservations *r = &s->reservations;
+
+	*r = (struct reservations){.chain = mem, .nb_chains = s->nb_slots / CHAIN + 1};
+	memset(r->chain, 0xff, sizeof(*r->chain) * r->nb_chains); // TURN_NONE
+	csprng_bytes(p->rng, r->key, sizeof(r->key));
+}
+
 // Head of the chain of a token.
 static uint32_t *chain_of(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN])
 {
+	const struct reservations *r = &s->reservations;
 	const uint64_t hash = hash_bytes(&s->key, token, TURN_TOKEN_LEN);
 
-	return &s->reserved[(uint64_t)(uint32_t)hash * s->nb_reserved >> 32];
+	return &r->chain[(uint64_t)(uint32_t)hash * r->nb_chains >> 32];
 }
 
 bool reservation_token(
@@ -23,8 +40,8 @@ bool reservation_token(
 
 	store_be32(text, slot);
 	store_be32(text + 4, made);
-	if (!stun_hmac_sha256(
-		    s->crypto, s->token_key, sizeof(s->token_key), text, sizeof(text), mac))
+	if (!stun_hmac_sha256(s->crypto, s->reservations.key, sizeof(s->reservations.key), text,
+		    sizeof(text), mac))
 		return false;
 	// The first byte leads any worker to this one. The other 56 bits cannot be guessed within a
 	// minute.
@@ -47,7 +64,7 @@ void reservation_put(struct turn_shard *s, uint32_t slot, const struct reservati
 	*head = slot;
 	*alloc_at(s, slot) = (struct turn_line){0};
 	line_set_state(alloc_at(s, slot), ALLOC_RESERVED);
-	state_reserved(s, slot, r->left_ms);
+	state_reserved(s, slot, &r->quota, r->token, r->left_ms);
 	wheel_set(&s->wheel, slot, s->now_ms + r->left_ms);
 }
 

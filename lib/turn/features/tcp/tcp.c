@@ -23,8 +23,7 @@ bool tcp_is_client(const struct turn_request *r)
 
 bool tcp_may_ask(const struct turn_request *r)
 {
-	return !stun_has(&r->m, STUN_DONT_FRAGMENT) && !stun_has(&r->m, STUN_EVEN_PORT) &&
-		!stun_has(&r->m, STUN_RESERVATION_TOKEN);
+	return !stun_has(&r->m, STUN_DONT_FRAGMENT) && !stun_has(&r->m, STUN_EVEN_PORT);
 }
 
 bool tcp_may_end(const struct turn_order *o, unsigned int answer)

@@ -545,9 +545,11 @@ unsigned int fixture_allocate(struct fixture *f, struct fixture_client *c, int f
 	if (code != 0)
 		return code;
 	c->relay = fixture_answer_addr(f, STUN_XOR_RELAYED_ADDRESS);
+#ifdef FEATURE_RESERVATIONS
 	if (f->answer.alen[STUN_RESERVATION_TOKEN] == sizeof(c->token))
 		memcpy(c->token, f->answer.data + f->answer.off[STUN_RESERVATION_TOKEN],
 			sizeof(c->token));
+#endif
 	assert_true(stun_get_u32(&f->answer, STUN_LIFETIME, &c->lifetime_s));
 	return 0;
 }
