@@ -6,7 +6,7 @@
 
 #define ATTR_HEADER_LEN 4
 
-// Wire types by enum stun_attr.
+// Attribute types as in messages, indexed by enum stun_attr.
 static const uint16_t wire_type[STUN_NB_ATTRS] = {
 #define X(id, type) [id] = type,
 	STUN_ATTRIBUTES(X)
@@ -25,6 +25,6 @@ static inline size_t padded_len(size_t len)
 bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_key *key,
 	const uint8_t *msg, size_t covered, uint8_t *out);
 
-// The token ciphers of this thread, or NULL if libcrypto has no AES-GCM.
+// The ciphers of c for access tokens (RFC 7635). NULL if libcrypto has no AES-GCM.
 struct gcm;
 struct gcm *stun_crypto_gcm(struct stun_crypto *c);

@@ -59,8 +59,8 @@ struct turn_shard {
 	struct turn_tids tids; // of Data indications
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in units of TURN_LINE_MS, as lines count
-	uint32_t passed_over; // datagrams of peers that are not the one their line has a copy of
-	uint32_t seconds; // datagrams of the second half of a dual allocation
+	uint32_t passed_over; // datagrams whose line has a copy of another channel or peer
+	uint32_t seconds; // datagrams of dual allocations whose look-up found the sibling
 	const struct turn_policy *policy; // that of the first realm
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
@@ -69,14 +69,14 @@ struct turn_shard {
 	struct csprng *rng;
 	struct relay_ports *ports;
 	struct limiter limiter[TURN_LIMIT_END];
-	// Pairs of user name and source that have signed correctly not long ago: half of their
-	// hash, at the index that the other half gives (stranger.c).
+	// Pairs of user name and source with a recent correct signature (stranger.c). One half of a
+	// pair's hash is stored; the other half is its index.
 	uint32_t *good;
-	struct refusals *refusals; // those combined into one event
+	struct refusals *refusals; // refusals that are combined into one event
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
-	struct share port_share[2]; // relay ports, [is_v4]; [0] if they are shared: slots
+	struct share port_share[2]; // relay ports by [is_v4]; in mode shared [0] counts slots
 	struct share redirect_share[REDIRECT_KINDS];
 	struct bitset live; // slots of live allocations
 	struct turn_listener *listener;
@@ -84,8 +84,8 @@ struct turn_shard {
 	TURN_PARTS(X)
 #undef X
 	struct turn_stats stats;
-	struct sums_ahead ahead; // amounts by which stats.sums is ahead
-	struct state_writer state; // where it writes records that survive the process
+	struct sums_ahead ahead; // amounts that stats.sums counted too many
+	struct state_writer state; // the records that survive the process
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);
 	void (*event)(void *ctx, const struct turn_event *e);
@@ -93,8 +93,8 @@ struct turn_shard {
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
 	struct tcp_table tcp;
-	// A peer's datagram needs more than a permission: relay ports are shared, or there are
-	// realms with relay pools.
+	// True if peers' datagrams need more checks than that of the permission, because relay
+	// ports are shared or realms have relay pools.
 	bool peers_asked;
 	uint8_t worker, workers, nb_listeners;
 	uint8_t percent; // percent of a pool that one user may hold
@@ -136,8 +136,9 @@ static inline const struct turn_policy *alloc_policy(const struct turn_shard *s,
 					 : realms_policy(s->policy, alloc_realm(s, slot));
 }
 
-// True if a client's allocations may be ended: there is room for a note about each of the two. If
-// not, a caller that ends many must continue after the data path has taken the notes.
+// True if there is room for the notes about the end of a client's allocations, of which a dual
+// allocation has two. If not, a caller that ends many allocations must continue after the data path
+// has taken the notes.
 static inline bool shard_has_notes(const struct turn_shard *s)
 {
 	return s->nb_notes + 2 <= TURN_NOTES_MAX;
@@ -153,8 +154,8 @@ static inline bool share_allows(
 	return fits;
 }
 
-// Index of the relay address of an allocation. Its line has the source from which the peer of the
-// copy sees it (relay_pools.h).
+// Index of the relay address of an allocation. The line instead has the source address that the
+// peer in its copy sees: with relay pools that may be the pool's address (relay_pools.h).
 static inline uint32_t alloc_relay_index(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t source = turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text to tree (node.h).
+// Parses YAML text into a tree (node.h).
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +12,5 @@ struct conf_node;
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
 // Wipes and frees the tree. NULL is fine.
 void conf_yaml_free(struct conf_node *root);
-// Wipes the texts of the tree, because some are secrets. Keys and places are kept.
+// Wipes the texts of the tree, because some are secrets. It keeps keys, lines and columns.
 void conf_yaml_strip(struct conf_node *root);

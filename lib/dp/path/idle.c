@@ -4,7 +4,7 @@
 //
 //	after a round                                        state  ends
 //	--------------------------------------------------   -----  ------------------------------
-//	it found work, or the worker is `never` to rest      POLL   at once
+//	it found work, or the worker `never` rests           POLL   at once
 //	gap and silence are shorter than `spin`, unless      POLL   at once
 //	    the next row applies and prefers_doze()
 //	messages of streams are frequent; ports can wake     DOZE   stream thread, doze_length()
@@ -19,17 +19,18 @@
 // because a port cannot wake the worker or has woken it in vain, the worker sleeps instead.
 #include "path/idle.h"
 
-#define GAP_SHARE 8 // the last gap has one part in this number of the average
-#define GAP_MAX 4 // in sleeps; a longer silence counts as this long
+#define GAP_SHARE 8 // the last gap has 1 / GAP_SHARE of the weight in the average
+#define GAP_MAX 4 // in units of the longest sleep or doze; a longer gap counts as this long
 #define WORTH 10 // a sleep lasts this many times its cost
-// in dozes: without a message of a stream thread for this long, a doze is shorter
+// in units of a doze: after this time without a message of a stream thread, a doze is shorter
 #define THREADED 4
 // the cost at which a sleep should last IDLE_SLEEP_US
 #define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH)
 
-// Polling spares a datagram the wait for the end of a sleep, at the price of CPU time. Where
-// sleeping is costly the CPU is mostly shared, and a longer sleep spreads its cost over more
-// datagrams. So there the worker polls only through gaps that are shorter in proportion.
+// A datagram that comes while the worker polls need not wait for the end of a sleep, but polling
+// takes CPU time. Where sleeps are costly, the CPU is mostly shared. There a longer sleep spreads
+// its cost over more datagrams, and the worker polls only through shorter gaps: twice the cost,
+// half the gap.
 static void update_lengths(struct idle *i)
 {
 	const uint64_t cost_ns = i->cost.ns > CHEAP_NS ? i->cost.ns : CHEAP_NS;
@@ -92,9 +93,9 @@ uint64_t idle_sleep_length(const struct idle *i)
 	return sleep > i->sleep_min ? sleep : i->sleep_min;
 }
 
-// Length of a doze, or 0 for no doze. A stream thread, if one is active, ends the doze. The
-// worker's own timer is then only a late fallback, because the first timer of a CPU is expensive
-// and more are not.
+// Length of a doze, or 0 for no doze. If a stream thread is active, that thread ends the doze. The
+// worker's own timer is then a fallback, and late on purpose: only the earliest timer of a CPU is
+// expensive, because the kernel programs the hardware for it.
 static uint64_t doze_length(const struct idle *i, uint64_t now)
 {
 	const bool threaded = now - i->threaded < THREADED * i->doze;
@@ -107,8 +108,8 @@ static uint64_t doze_length(const struct idle *i, uint64_t now)
 	return now - i->streamed < worth ? worth : 0;
 }
 
-// Length of a sleep that gathers enough datagrams to be cheaper than their wakes. 0: no sleep
-// gathers enough.
+// Length of a sleep that gathers so many datagrams that it costs less than a wake for each of them.
+// 0: no sleep gathers enough.
 static uint64_t gather_length(const struct idle *i, uint64_t now)
 {
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;

@@ -6,9 +6,9 @@
 
 #include "datapath.h"
 
-// Opens and starts the ports of d->conf and their exception ports, in their order, and fills in
-// d->port. Call it before workers run. Returns 0, or -1 with a reason in error: the caller then
-// calls ports_close.
+// Opens and starts the ports of d->conf and their exception ports, in the order of d->conf, and
+// fills in d->port. Call it before workers run. Returns 0, or -1 with a reason in error: the caller
+// then calls ports_close.
 int ports_open(struct dp *d, dp_port_opener *open, char *error, size_t len);
 // Stops and closes all open ports, the last one first. Call it after workers have stopped and
 // exception ports were closed.

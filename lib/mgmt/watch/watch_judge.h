@@ -10,11 +10,11 @@
 // Observation of a thread at a tick.
 struct watch_sample {
 	uint64_t progress; // any number that changes when the thread makes progress
-	bool rests; // sleeps on purpose
+	bool rests; // true if it sleeps on purpose
 	char state; // state of proc(5): R, S, D, T, ...; 0 = unknown
 	uint64_t cpu_ns; // CPU time used
-	bool answered; // it has handled the signal of the last tick
-	bool asked; // it was sent a signal at the last tick
+	bool answered; // true if it has handled the signal of the last tick
+	bool asked; // true if the watchdog sent it a signal at the last tick
 };
 
 struct watch_judge {
@@ -22,10 +22,11 @@ struct watch_judge {
 	uint64_t stalled_ns; // counted time without progress
 };
 
-// Judges one tick: ns have passed since the last one. A late tick counts nothing: if the watchdog
-// did not run in time, other threads may not have run either. True if the thread has made progress.
+// Judges one tick, ns nanoseconds after the last one. The time before a late tick is not counted:
+// if the watchdog did not run in time, other threads may not have run either. True if the thread
+// has made progress.
 bool watch_judge_tick(struct watch_judge *j, const struct watch_sample *s, uint64_t ns, bool late);
-// True if a tick came late; want: the interval of ticks.
+// True if a tick came late. ns: time since the last tick; want: the intended interval, also in ns.
 static inline bool watch_judge_late(uint64_t ns, uint64_t want)
 {
 	return ns > 2 * want;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queries an interface by ioctl, and by sysfs the bridge or bond that it is a part of.
+// Queries an interface with ioctl. Reads from sysfs the master of the interface: the bridge or bond
+// that it belongs to.
 #include "packet/packet_iface.h"
 
 #include <errno.h>
@@ -23,8 +24,8 @@ static int query_iface(
 	return ioctl(f->control, request, q) == 0 ? 0 : -errno;
 }
 
-// True, with the name of the bridge or bond, if the interface is a part of it. Its frames and
-// addresses belong to the bridge or bond then.
+// True if the interface has a master, whose name is written to `whole`. The kernel then gives the
+// frames to the master, which also has the addresses.
 static bool is_part(const char *name, char whole[PATH_MAX])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -57,7 +58,7 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 	return -1;
 }
 
-// Reads the properties of an existing interface that may change. Returns 0 or -errno.
+// Reads MTU, MAC and type of an interface (ARPHRD_ETHER, ...). Returns 0 or -errno.
 static int read_rest(struct packet_iface *f, const char *name, int *type)
 {
 	struct ifreq q;

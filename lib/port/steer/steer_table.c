@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills the table of a program that chooses queues. The kernel may read it concurrently: an entry
-// is one byte, and the entries of an address are written before the address.
+// Fills the table of the eBPF program that chooses the queue of a packet. The kernel may read it
+// concurrently: an entry is one byte, and the entries of an address are written before the address.
 #include "steer/steer_table.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "port.h"
 
-// Returns the 32 bits of the key from a bit on.
+// Returns the 32 bits of the key that begin at `bit`.
 static uint32_t key_window(const uint8_t *key, unsigned int bit)
 {
 	const uint8_t *bytes = key + bit / 8;
@@ -31,7 +31,8 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 		t->reta[i] = (uint8_t)(i % queues);
 }
 
-// Returns the place of an address, else a free one, else -1.
+// Returns the index of an address. If the table does not have it, is_new is true, and the result is
+// a free index, or -1 if all are in use.
 static int place_of(const struct steer_table *t, const struct addr *a, bool *is_new)
 {
 	const bool is_v4 = addr_is_v4(a);

@@ -8,18 +8,18 @@
 #include <rte_mbuf.h>
 
 #define SUPER_KEPT_MAX 256 // most frames of a super-frame
-// Ticks, of a millisecond or more, without progress, after which the frames are dropped.
+// Frames are dropped after this many ticks without progress. A tick takes a millisecond or more.
 #define SUPER_KEPT_TICKS 1000
 
-// The state of one queue. One lcore at a time, which alone writes it; any thread may read `cut` and
-// *errors.
+// The state of one queue. Only one lcore at a time uses and writes it, but any thread may read
+// `cut` and *errors.
 struct super_kept {
-	// Sends plain frames of the queue, and returns the number sent or dropped. Fewer than n: no
-	// room for more now.
+	// Sends plain frames, and returns the number sent or dropped. If that is less than n, the
+	// queue has no room for more now.
 	uint16_t (*send)(void *queue, struct rte_mbuf **m, uint16_t n);
 	void *queue;
 	struct rte_mempool *pool; // pool of the frames
-	uint16_t most; // frames of a super-frame, at most SUPER_KEPT_MAX; a longer one is an error
+	uint16_t most; // frames of a super-frame, up to SUPER_KEPT_MAX; more are an error
 	uint16_t first, nb; // frame[first, first + nb) are kept
 	uint16_t ticks; // ticks without progress
 	uint64_t cut; // super-frames cut
@@ -29,9 +29,9 @@ struct super_kept {
 
 // Sends the kept frames. True if no frames are kept any more.
 bool super_kept_send(struct super_kept *k);
-// Cuts a super-frame and sends its frames, while nothing is kept, and keeps those that cannot be
-// sent now. True: m was accepted, or dropped because it cannot be cut. False: the caller keeps m,
-// because no frame can be sent now or there are no buffers.
+// Cuts a super-frame, sends its frames, and keeps those that cannot be sent now. Call it only while
+// no frames are kept. True: m was accepted, or dropped because it cannot be cut. False: the caller
+// still owns m, because no frame can be sent now or there are no buffers.
 bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m);
 // Call it once a millisecond: sends the kept frames even without a next burst.
 void super_kept_tick(struct super_kept *k);

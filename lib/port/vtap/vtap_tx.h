@@ -8,14 +8,14 @@
 
 struct port;
 
-// Limits of super-frames. UDP segments: accepted by every kernel with USO. TCP segments: 64 KB of
+// Most segments of a super-frame. Every kernel with USO accepts 64 of UDP. 256 of TCP make 64 KB of
 // the smallest usual segments.
 #define VTAP_USO_SEGMENTS 64
 #define VTAP_TSO_SEGMENTS 256
 #define VTAP_SUPER_BUFS 64
 #define VTAP_SUPER_BYTES 65535
 
-// A queue: a non-blocking descriptor that accepts whole frames. One lcore at a time.
+// A queue: a non-blocking descriptor that accepts whole frames. One lcore at a time uses it.
 struct vtap_tx {
 	int fd;
 	struct port *port; // port whose super-frames are switched off on an error
@@ -23,8 +23,8 @@ struct vtap_tx {
 	struct super_kept kept;
 } __rte_cache_aligned;
 
-// Sets up a queue, which must not move in memory; the caller still owns fd, pool and port. At the
-// end super_kept_drop drops the kept frames.
+// Sets up a queue, which must not move in memory. The caller still owns fd, pool and port. Before
+// the caller closes fd, it drops the kept frames with super_kept_drop.
 void vtap_tx_init(struct vtap_tx *q, int fd, struct rte_mempool *pool, struct port *port);
 // Returns the number of frames accepted; fewer than n if the kernel accepts no more now.
 uint16_t vtap_tx_burst(struct vtap_tx *q, struct rte_mbuf **m, uint16_t n);

@@ -10,7 +10,7 @@
 
 // A record is valid if its first word is:
 //
-//	63      the allocation has ended, and its port rests from the time on
+//	63      the allocation has ended; its relay port is quarantined from the time on
 //	24..62  time in milliseconds of CLOCK_BOOTTIME: when it expires, or ended
 //	 0..23  check: a keyed hash over body, place and time
 //
@@ -26,8 +26,9 @@
 
 enum state_kind { STATE_ALLOCATION = 1, STATE_RESERVATION = 2 };
 
-#define STATE_REST 1 // flags of a state_alloc
-#define STATE_RFC8489 2
+// Flags of a state_alloc.
+#define STATE_REST 1 // its user has a time-limited name (turn_rest.h)
+#define STATE_RFC8489 2 // the Allocate had PASSWORD-ALGORITHMS
 #define STATE_TCP 4 // its relay_port is a TCP port (RFC 6062)
 
 // An allocation, or a reserved port. One for each slot of a shard.
@@ -35,16 +36,16 @@ struct state_alloc {
 	uint64_t word;
 	uint64_t digest; // keyed hash of all following fields
 	uint64_t made_ms; // CLOCK_BOOTTIME when it was made
-	uint64_t user; // as quota counts it
+	uint64_t user; // hash by which quota counts the user
 	struct addr client;
 	union {
 		uint8_t ident[TURN_IDENT_LEN]; // allocation
 		struct { // reservation
-			uint64_t source; // as quota counts it
+			uint64_t source; // hash by which quota counts the source
 			uint8_t token[8];
 		};
 	};
-	uint32_t made; // number of the slot's allocation
+	uint32_t made; // number of the allocation, unique within its slot
 	uint16_t client_port, relay_port;
 	uint16_t relay; // index into the table of relay addresses
 	uint8_t listener; // index into the table of listeners
@@ -77,8 +78,8 @@ struct state_alloc {
 };
 _Static_assert(sizeof(struct state_alloc) == 160, "size of an allocation in the area");
 
-// A permission. It belongs to the allocation of the slot with this number (made), and to no later
-// one; so it need not be ended when the allocation ends.
+// A permission. It belongs to allocation number `made` of the slot, and to no later one. So the
+// record can stay when that allocation ends.
 struct state_permission {
 	uint64_t word;
 	struct addr peer;
@@ -104,7 +105,8 @@ struct state_listener {
 	uint8_t spare[5];
 };
 
-// Offsets of the records of a worker from the start of the area, in bytes, and their numbers.
+// Where a worker's records are: offsets in bytes from the start of the area, and numbers of
+// records.
 struct state_part {
 	uint64_t alloc_at, usage_at, permission_at, channel_at, endpoint_at;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_endpoints;
@@ -126,12 +128,12 @@ struct state_header {
 	char version[TURN_STATE_VERSION_LEN];
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	struct turn_state_keys keys;
-	struct hash_key record_key; // of digests and checks of records
+	struct hash_key record_key; // for digests and checks of records
 	// Fields that can change, on their own cache line. Management writes; workers read the
 	// offset.
 	uint64_t offset; // CLOCK_BOOTTIME - the shards' clock
 	uint64_t alive_ms; // CLOCK_BOOTTIME when the offset was last set
-	uint64_t sealed; // 1: the area has been complete
+	uint64_t sealed; // 1: the area was complete once, so a restart may use it
 	uint8_t spare2[40];
 };
 _Static_assert(offsetof(struct state_header, offset) % 64 == 0, "on its own cache line");
@@ -151,14 +153,14 @@ struct state_writer {
 	uint32_t numbers; // the numbers of allocations are above this; 0 without an area
 };
 
-// Each process has its own range of allocation numbers: these bits distinguish processes, the
-// others the allocations of a slot in one process.
+// An allocation number has two parts: these upper bits count processes, the lower bits count the
+// allocations that one process has made in a slot.
 #define STATE_LIFE_BITS 12
 #define STATE_LIFE_MASK ((UINT32_C(1) << STATE_LIFE_BITS) - 1)
 #define STATE_LIFE_SHIFT (32 - STATE_LIFE_BITS)
 
-// A record's tag for the name of its realm: 0 for the first realm, which a restart may rename. With
-// so few names, two of them get one tag only once in many millions of areas.
+// A record's tag for the name of its realm: 0 for the first realm, which a restart may rename.
+// There are so few realms that only one of many millions of areas has two with the same tag.
 static inline uint32_t state_realm_tag(const struct hash_key *key, uint8_t number, const char *name)
 {
 	const uint32_t tag = (uint32_t)hash_bytes(key, name, strlen(name));
