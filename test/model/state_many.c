@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time to restore many allocations, each with two permissions and a channel, and their size in
-// the state area. Not a test with a million: it takes half a minute. STATE_ALLOCATIONS=n sets the
-// number, STATE_WORKERS=n the number of workers afterwards.
+// Measures the time to restore many allocations, each with two permissions and a channel, and their
+// size in the state area. The default of a million takes half a minute, so the test suite takes
+// fewer: STATE_ALLOCATIONS=n. STATE_WORKERS=n is the number of workers after the restart.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -32,8 +32,8 @@ static const struct addr *external_of(const struct model_world *m, const struct 
 	return NULL;
 }
 
-// Turns an address that clients see into the address inside. False if the client should have
-// received the external address.
+// Replaces an external address by its local address. False if the client was told a local address
+// instead of its external address.
 static bool inside_of(const struct model_world *m, struct endpoint *e)
 {
 	struct addr *const a = &e->addr;
@@ -50,13 +50,13 @@ static bool inside_of(const struct model_world *m, struct endpoint *e)
 
 bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i)
 {
-	// a channel to a peer of a common address has two permissions, so it is always named by
-	// that address
+	// a channel to a peer on a common address makes two permissions, so the model always names
+	// the peer by that address
 	return ((op->tid & 1) != 0 || (w->common && op->kind == OP_BIND)) &&
 		external_of(w, &w->peer[op->peer[i]].wire.addr) != NULL;
 }
 
-// public: an address of the server is written as clients see it.
+// public: writes the external address of the peer, which is an address of the server.
 static void put_peer(
 	const struct model_world *m, struct stun_writer *w, const struct model_peer *p, bool public)
 {
@@ -72,7 +72,7 @@ static void put_peer(
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->wire);
 		return;
 	}
-	// All 16 bytes are XORed with cookie and tid (RFC 8489 14.2), also of a mapped IPv4
+	// All 16 bytes are XORed with cookie and tid (RFC 8489 14.2), even those of a mapped IPv4
 	// address.
 	store_be16(value + 2, p->wire.port ^ load_be16(w->buf + 4));
 	for (int i = 0; i < 16; i++)
@@ -124,7 +124,7 @@ static void fill(uint8_t *out, const struct op *op, size_t len)
 		out[i] = model_data(op, i);
 }
 
-// The attributes of the method.
+// Writes the attributes that the method defines.
 static void put_body(struct model_world *m, struct stun_writer *w, const struct op *op)
 {
 	static const uint8_t malformed[7] = {0, 2};
@@ -233,7 +233,7 @@ static void put_auth(
 	put_algorithms(w, op);
 	op_key(m, f, op, &key);
 	stun_put_integrity(w, f->crypto, style_sha1(op) ? STUN_ALG_MD5 : STUN_ALG_SHA256, &key);
-	// Changes the last byte of the digest, or of the header that it covers.
+	// changes the last byte of the HMAC, or of the header that the HMAC covers
 	if (op->sign == SIGN_TAMPERED)
 		w->buf[op->tid % 2 == 0 ? w->len - 1 : STUN_HEADER_LEN - 1] ^= 1;
 }
@@ -367,10 +367,10 @@ static const char *check_challenge(
 		return "challenge without our REALM";
 	if (foreign_realm && w->config.nb_realms == 0)
 		return "challenge with a removed REALM";
-	// without credentials it may be the realm of the allocation
+	// for a request without credentials, REALM may be that of the allocation
 	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
-	if (!model_tokens_told(m, !foreign_realm)) // that realm has no keys
+	if (!model_tokens_told(m, !foreign_realm)) // the other realm has no token keys
 		return "THIRD-PARTY-AUTHORIZATION missing or out of place";
 	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
 		memcmp(nonce, "obMatJos2", 9) != 0)
@@ -537,7 +537,7 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 		return check_unknown(m);
 	if (o->code == 300 && read_alternates(m, o) != NULL)
 		return "300 with malformed alternates";
-	// Malformed, not wrongly signed: no user has been authenticated.
+	// The request was malformed, so the server has not authenticated a user.
 	if (o->code == 400 && op->sign != SIGN_GOOD)
 		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;
 	return check_signature(w, f, m, op);

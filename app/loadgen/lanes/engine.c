@@ -77,6 +77,8 @@ static struct port *open_port(
 	return p;
 }
 
+// Sets the MACs of the frames that a side sends and accepts. Entry i of rx is for frames whose IP
+// checksum (bit 0 of i) and UDP checksum (bit 1) the port has verified.
 static void rules_set(struct engine *e, unsigned int side)
 {
 	const struct port *p = e->port[side];
@@ -174,7 +176,8 @@ static int pool_create(struct engine *e, char *error, size_t len)
 
 // --- lanes ---------------------------------------------------------------------------------------
 
-// Senders take the first worker lcores and receivers the next. When lcores run out, both share.
+// Senders take the first worker lcores and receivers the next. If there are too few lcores, a
+// sender and a receiver share one.
 static int lanes_create(struct engine *e, char *error, size_t len)
 {
 	const struct config *c = e->config;
@@ -229,9 +232,9 @@ static int roles_create(struct engine *e, char *error, size_t len)
 	return ok ? 0 : -1;
 }
 
-// --- the whole -----------------------------------------------------------------------------------
+// --- the engine ----------------------------------------------------------------------------------
 
-// Refuses destinations that have no next hop, before they count as loss.
+// Refuses destinations without a next hop. Otherwise their datagrams would count as lost.
 static int check_routes(const struct engine *e, char *error, size_t len)
 {
 	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {

@@ -10,14 +10,14 @@
 
 struct engine;
 
-// One direction between two endpoints, from which headers are made.
+// One direction between two endpoints: the fields from which headers are made.
 struct path {
 	struct endpoint src, dst;
 	uint32_t sum; // sum of both addresses and ports, for the UDP checksum (not folded)
 	uint16_t hop; // index of the next hop to dst
 };
 
-// Fills a path from its two ends. False when the side cannot reach dst.
+// Fills in a path from its two endpoints. False when the side cannot reach dst.
 bool headers_path(struct engine *e, unsigned int side, struct path *p, const struct endpoint *src,
 	const struct endpoint *dst);
 // Puts the headers in front of the UDP payload that m holds. sum: sum of the payload in big-endian

@@ -27,7 +27,7 @@
 #include "lanes/sender.h"
 #include "links/links.h"
 
-#define TX_RETRIES 8 // a virtual port may take part of a burst and, asked again, the rest
+#define TX_RETRIES 8 // a virtual port may take the rest of a burst in further calls
 #define IDLE_PAUSES 64 // empty rounds before the lane yields the CPU or sleeps
 #define IDLE_SLEEP_NS (50 * 1000) // in phases in which nothing is measured
 
@@ -42,7 +42,7 @@ struct rte_mbuf *lane_alloc(struct lane *l)
 	return m;
 }
 
-// Direction that a kind of frame is counted under; -1 for frames that are not measured.
+// Direction in which a kind of frame counts; -1 for frames that are not measured.
 static int kind_way(uint8_t kind)
 {
 	switch ((enum frame_kind)kind) {

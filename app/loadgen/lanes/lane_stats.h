@@ -6,18 +6,21 @@
 
 #include "options/config.h"
 
-// Only the lane writes them. The main lcore reads each word by itself.
+// Only the lane writes them. The main lcore reads one word after the other, without a lock.
 struct lane_stats {
 	uint64_t sent[DIRECTION_NB], sent_bytes[DIRECTION_NB]; // accepted by the port
 	uint64_t received[DIRECTION_NB], received_bytes[DIRECTION_NB];
 	uint64_t unique[DIRECTION_NB], duplicated[DIRECTION_NB], reordered[DIRECTION_NB];
 	uint64_t corrupted[DIRECTION_NB];
 	uint64_t stray; // for an unknown owner, or from an earlier trial
-	uint64_t answered, errors; // probes
-	uint64_t due, missed, tx_full, no_mbuf; // due includes missed, tx_full and held_back
+	uint64_t answered, errors; // probes answered; those of them with an error response
+	// Datagrams; due includes missed, tx_full and link.held_back.
+	uint64_t due, missed, tx_full, no_mbuf;
 	uint64_t reflect_full; // reflected, but not taken by the port
-	uint64_t unstarted; // MODE_ALLOC: allocations that were due when every client was busy
-	uint64_t bad_frames; // frames that no host would have sent to us
+	// Allocations (MODE_ALLOC) or handshakes (MODE_HANDSHAKE) that were due when every client
+	// was busy.
+	uint64_t unstarted;
+	uint64_t bad_frames; // refused by net_frame_parse, or by gso_cut
 	struct {
 		uint64_t frames, datagrams;
 	} super_sent, super_received; // super-frames, and the datagrams in them

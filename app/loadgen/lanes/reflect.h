@@ -10,6 +10,6 @@ void reflector_free(struct reflector *r);
 // Sends a datagram back to its source, with the faults that the configuration asks for. Consumes
 // m.
 void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f);
-// Sends the datagrams that have waited long enough in the delay line or for a datagram to overtake
-// them.
+// Sends the datagrams whose delay is over, and one that has waited too long for another to overtake
+// it.
 void reflect_tick(struct lane *l);

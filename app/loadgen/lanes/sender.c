@@ -19,6 +19,7 @@
 
 // --- requests ------------------------------------------------------------------------------------
 
+// Number of flow k among all clients of all senders.
 static uint32_t index_of(const struct sender *s, uint32_t k)
 {
 	return s->first + k * s->step;
@@ -60,7 +61,7 @@ static bool client_do(struct lane *l, client_call *call, uint32_t k)
 	return m != NULL;
 }
 
-// The client has its relayed transport address now: makes the path from its peer to it.
+// Makes the path from the peer to the relayed transport address that the client has received.
 static void client_ready(struct lane *l, uint32_t k)
 {
 	struct flow *f = &l->sender->flow[k];
@@ -71,7 +72,7 @@ static void client_ready(struct lane *l, uint32_t k)
 		headers_path(l->engine, SIDE_PEER, &f->down, &f->peer, &c->relay);
 }
 
-// Follows a change of the client's state.
+// Handles a change of the client's state, which was `before`.
 static void client_moved(struct lane *l, uint32_t k, uint8_t before)
 {
 	struct engine *e = l->engine;
@@ -81,7 +82,7 @@ static void client_moved(struct lane *l, uint32_t k, uint8_t before)
 
 	if (state == before)
 		return;
-	if (state == CLIENT_READY && (cycling || leaving)) // the walk may be past this client
+	if (state == CLIENT_READY && (cycling || leaving)) // walk_clients may be past client k
 		client_do(l, client_release, k);
 	else if (state == CLIENT_READY)
 		client_ready(l, k);
@@ -146,6 +147,7 @@ static bool run_timers(struct lane *l)
 
 // --- phases --------------------------------------------------------------------------------------
 
+// Number of clients that may start a request now: the window minus those with a request under way.
 static uint32_t free_window(const struct lane *l)
 {
 	const struct client_stats *st = clients_stats(l->sender->clients);
@@ -179,7 +181,8 @@ static bool walk_clients(struct lane *l, client_call *call)
 	return true;
 }
 
-// MODE_ALLOC: starts up to n idle clients. Returns how many idle clients were lacking.
+// MODE_ALLOC: starts up to n idle clients. Returns how many it could not start, because too few
+// clients were idle.
 static uint32_t cycle_clients(struct lane *l, uint32_t n)
 {
 	struct sender *s = l->sender;
@@ -198,7 +201,8 @@ static uint32_t cycle_clients(struct lane *l, uint32_t n)
 	return n;
 }
 
-// This sender's share of the rate: all clients are equally fast, on whichever sender they are.
+// This sender's share of the rate, by its number of clients. So all clients of all senders send at
+// the same rate.
 static double share_rate(const struct lane *l, double rate)
 {
 	return rate * l->sender->nb_flows / l->engine->config->clients;
@@ -289,7 +293,7 @@ static void begin_phase(struct lane *l, uint32_t phase)
 	double rate = e->config->setup_rate;
 
 	if (s->phase == PHASE_TRAFFIC && phase != PHASE_TRAFFIC && s->nb_flows > 0)
-		take_due(l, e->since, 0); // those due at the end of the phase are missed, too
+		take_due(l, e->since, 0); // datagrams still due at the end of the phase
 	s->phase = phase;
 	s->trial = e->trial;
 	s->missed = 0;
@@ -298,8 +302,9 @@ static void begin_phase(struct lane *l, uint32_t phase)
 		__atomic_load(&e->rate, &rate, __ATOMIC_RELAXED);
 		s->rate = rate;
 		media_begin(l);
+		// a flood begins at setup_rate; afterwards each client repeats by itself
 		if (e->mode == MODE_ALLOC && rate == PACER_FLOOD)
-			rate = e->config->setup_rate; // for the start; then each cycles by itself
+			rate = e->config->setup_rate;
 	}
 	rate = phase == PHASE_TRAFFIC ? burst_rate(l, rate) : share_rate(l, rate);
 	pacer_start(&s->pacer, rte_rdtsc(), e->hz, rate, SLACK_S);

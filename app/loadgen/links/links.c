@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that are connections. The sender hands in requests and media; messages from the server go
-// to the receiver, which is on the same lane. Each connection can keep the rest of one message, and
-// requests. Media that finds a connection occupied is held back, so no connection waits for
-// another.
+// Clients over TCP, TLS and DTLS. The sender hands in requests and media; messages from the server
+// go to the receiver, which is on the same lane. A connection that cannot take more bytes keeps the
+// rest of one message, and requests. Media for it is then not sent but counted as held back, so no
+// connection waits for another.
 #include "links/links.h"
 
 #include <stdio.h>
@@ -69,6 +69,7 @@ static void link_lost(struct lane *l, uint32_t k)
 		client_cut(p, k);
 }
 
+// Notes the TLS version and cipher of the lane's first connection.
 static void name_cipher(struct links *s, const struct wire *w)
 {
 	if (s->named || w->ssl == NULL)
@@ -111,7 +112,7 @@ static bool link_begin(struct lane *l, uint32_t k)
 	link->state = LINK_SHAKING;
 	link->begun_ms = l->now_ms;
 	s->nb_shaking++;
-	if (link->wire.datagrams) // starts the handshake, and ends it if the answers are that fast
+	if (link->wire.datagrams) // starts the handshake, which may be complete at once
 		shake_link(l, k);
 	watch_link(s, k);
 	return link->state != LINK_CLOSED;
@@ -163,7 +164,7 @@ static bool write_message(struct lane *l, uint32_t k, const uint8_t *data, size_
 	if ((size_t)n == len)
 		return true;
 	if (n == WIRE_LATER && c->wire.ssl == NULL && media)
-		return false; // no byte was written; libssl would have begun its record
+		return false; // no byte was written; with TLS libssl would have begun a record
 	if (!keep_bytes(
 		    c, data + n, len - (size_t)n)) { // half a message is out: the stream is broken
 		link_lost(l, k);
@@ -266,7 +267,7 @@ static bool stream_input(struct lane *l, uint32_t k, size_t n)
 	return true;
 }
 
-// Makes one read. False when there is nothing more to read, or the connection has closed.
+// Reads once. False when there is nothing more to read, or the connection has closed.
 static bool read_link(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
@@ -288,7 +289,8 @@ static bool read_link(struct lane *l, uint32_t k)
 	return false;
 }
 
-// Reads on while libssl holds decrypted bytes: epoll reports no event for those.
+// Reads up to READS times, and then on while libssl holds decrypted bytes: epoll reports no event
+// for those.
 static void read_all(struct lane *l, uint32_t k)
 {
 	const struct link *c = &l->links->link[k];

@@ -2,8 +2,8 @@
 // Open-loop rate control in 128-bit fixed point.
 #include "measure/pacer.h"
 
-// Returns the packets due since base, in 64.64 fixed point. The fraction of 64 bits is off by at
-// most 2^-64 of a packet per tick: one packet in two centuries.
+// Returns the packets due since p->start, in 64.64 fixed point. p->per_tick is off by at most 2^-64
+// of a packet: that makes one packet in two centuries.
 static inline unsigned __int128 due_since(const struct pacer *p, uint64_t now)
 {
 	return (unsigned __int128)(now - p->start) * p->per_tick + p->phase;

@@ -40,8 +40,8 @@ static void test_names(void **state)
 	}
 }
 
-// A time in milliseconds would be valid for 50,000 years. A name that looks like a REST name is
-// reported as one.
+// Names that turn_rest_read refuses, such as a time in milliseconds: it would expire in 50,000
+// years. turn_rest_looks_like finds those that were probably meant as REST names.
 static void test_no_names(void **state)
 {
 	static const struct {
@@ -79,7 +79,7 @@ static void test_no_names(void **state)
 	}
 }
 
-// No byte beyond its length is read.
+// turn_rest_read reads no byte beyond the length of the name.
 static void test_cut(void **state)
 {
 	static const char name[] = "1795911616.25:ivan";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One user against all others, over the resources that a shard shares: permissions, channels, and
-// the pools that hold them.
+// A greedy user takes as much as possible of what all users of a shard share: permissions, channels
+// and the peers of shared ports. The other users still get their part.
 #include "turn_fixture.h"
 
 #include <stdio.h>
 
 #define GREEDY 9 // allocations of the greedy user
 #ifdef FEATURE_SHARED
-#define PORTS 8 // shared ones
+#define PORTS 8 // shared relay ports
 #endif
 #define EACH 256 // permissions and channels that each allocation may have
 
@@ -53,7 +53,7 @@ static unsigned int permit_nth(struct fixture_client *c, unsigned int n)
 	return fixture_permit(&f, c, peer);
 }
 
-// Takes the maximum for all of eve's allocations. Returns the number taken.
+// Calls one() EACH times for each of eve's allocations. Returns how often it succeeded.
 static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned int n))
 {
 	unsigned int got = 0;
@@ -69,7 +69,8 @@ static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned 
 	return got;
 }
 
-// Every other user: every allocation that can still be made gets two permissions and a channel.
+// Makes all allocations that other users can still get, and two permissions and a channel for each.
+// Returns the number of allocations.
 static unsigned int others_get_theirs(void)
 {
 	unsigned int n = 0;
@@ -113,7 +114,7 @@ static void a_greedy_user_takes_no_permissions_of_others(void **state)
 	fixture_close(&f);
 }
 
-// Several greedy users together take the whole shared part of the pool, and still nothing that is
+// Two greedy users together use up the shared part of the pool, but nothing of the part that is
 // guaranteed to others.
 static void the_pool_is_used_to_the_last_one(void **state)
 {
@@ -130,14 +131,14 @@ static void the_pool_is_used_to_the_last_one(void **state)
 	assert_int_equal(n, 2 + 8);
 	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12); // renewals need no room
 	assert_int_equal(fixture_stats(&f).permissions, 2 * GREEDY + 2 + 20);
-	// a CreatePermission is atomic: three at once fail where two are left
+	// when one allocation of eve's ends, another user gets its port and the guaranteed part
 	assert_int_equal(fixture_refresh(&f, &eve[GREEDY - 1], 0), 0);
 	fixture_advance(&f, 1);
 	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
 	fixture_close(&f);
 }
 
-// With a single user, and no other who could come, no user needs protection.
+// If the configuration has only one user, no part of the pool is kept for others.
 static void the_only_user_has_all(void **state)
 {
 	struct turn_config c = config();
@@ -151,7 +152,7 @@ static void the_only_user_has_all(void **state)
 	fixture_close(&f);
 }
 
-// Shares are returned with permissions, channels and allocations that end.
+// A permission, channel or allocation that ends gives back its part of the pool.
 static void shares_come_back(void **state)
 {
 	struct turn_config c = config();

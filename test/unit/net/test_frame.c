@@ -47,7 +47,8 @@ static void test_names(void **state)
 	assert_string_equal(net_drop_name(NET_DROP_PORT_ZERO), "port-zero");
 }
 
-// TCP is parsed if the caller wants TCP, only as far as needed to find its receiver.
+// TCP is parsed only if rx.tcp is set, and then only its ports and data offset. The payload is the
+// whole segment.
 static void test_tcp(void **state)
 {
 	static const struct {
@@ -57,7 +58,7 @@ static void test_tcp(void **state)
 	} cases[] = {
 		{0x50, 40000, 22, 20, NET_OK},
 		{0x80, 40000, 22, 40, NET_OK}, // options
-		{0xa0, 40000, 22, 40, NET_OK}, // and no payload
+		{0xa0, 40000, 22, 40, NET_OK}, // options, no payload
 		{0xb0, 40000, 22, 40, NET_DROP_SHORT},
 		{0x40, 40000, 22, 40, NET_DROP_SHORT},
 		{0x50, 40000, 22, 19, NET_DROP_SHORT},
@@ -175,7 +176,7 @@ static void test_link(void **state)
 	frame[0] |= 1; // group MAC, unicast IP: RFC 1122 section 3.3.6
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_DESTINATION);
 	memcpy(frame, udp4, sizeof(frame));
-	memcpy(frame + 6, mac_a, 6); // our own frame, returned
+	memcpy(frame + 6, mac_a, 6); // our own frame came back
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
 	frame[6] = 0x03; // a group MAC as source
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
@@ -223,11 +224,11 @@ static void test_rows4(void **state)
 		{14, 1, {0x65}, NET_DROP_IP_VERSION},
 		{14, 1, {0x44}, NET_DROP_IP_HEADER},
 		{14, 1, {0x46}, NET_DROP_IP_OPTIONS},
-		{16, 2, {0x00, 0x22}, NET_DROP_IP_LENGTH}, // one byte more than there is
+		{16, 2, {0x00, 0x22}, NET_DROP_IP_LENGTH}, // one byte more than the frame has
 		{16, 2, {0xff, 0xff}, NET_DROP_IP_LENGTH},
 		{16, 2, {0x00, 0x13}, NET_DROP_IP_LENGTH},
 		{16, 2, {0x00, 0x14}, NET_DROP_UDP_LENGTH},
-		{16, 2, {0x00, 0x20}, NET_DROP_UDP_LENGTH}, // UDP reaches beyond IP
+		{16, 2, {0x00, 0x20}, NET_DROP_UDP_LENGTH}, // UDP longer than the IP payload
 		{16, 2, {0x00, 0x1b}, NET_DROP_UDP_LENGTH}, // 7 bytes of UDP
 		{20, 2, {0x20, 0x00}, NET_DROP_FRAGMENT}, // first
 		{20, 2, {0x00, 0x01}, NET_DROP_FRAGMENT}, // last
@@ -255,7 +256,7 @@ static void test_rows4(void **state)
 		{36, 2, {0, 0}, NET_DROP_PORT_ZERO},
 		{34, 4, {0, 1, 0, 1}, NET_OK},
 		{38, 2, {0x00, 0x0e}, NET_DROP_UDP_LENGTH},
-		{38, 2, {0x00, 0x0c}, NET_DROP_UDP_LENGTH}, // bytes after UDP inside IP
+		{38, 2, {0x00, 0x0c}, NET_DROP_UDP_LENGTH}, // IP payload longer than UDP
 		{38, 2, {0x00, 0x07}, NET_DROP_UDP_LENGTH},
 		{38, 2, {0x00, 0x00}, NET_DROP_UDP_LENGTH},
 	};
@@ -278,7 +279,7 @@ static void test_rows6(void **state)
 		{22, 16, {0}, NET_DROP_MARTIAN_SOURCE},
 		{22, 16, {[15] = 1}, NET_DROP_MARTIAN_SOURCE},
 		{22, 16, {[15] = 2}, NET_OK},
-		{30, 8, {0}, NET_OK}, // all zeros after the /64
+		{30, 8, {0}, NET_OK}, // interface identifier 0
 		{22, 16, {[10] = 0xff, 0xff, 192, 0, 2, 1}, NET_DROP_MARTIAN_SOURCE},
 		{22, 2, {0xff, 0x02}, NET_DROP_MARTIAN_SOURCE},
 		{22, 2, {0xfe, 0x80}, NET_DROP_MARTIAN_SOURCE}, // no UDP from link-local addresses
@@ -360,30 +361,31 @@ static void test_extensions(void **state)
 		uint8_t last;
 		enum net_drop want;
 	} rows[] = {
-		{0, 8, {58, 0, 5, 2, 0, 0, 1, 0}, 58, NET_OK}, // router alert, as MLD has it
+		{0, 8, {58, 0, 5, 2, 0, 0, 1, 0}, 58, NET_OK}, // router alert, as in MLD
 		{60, 8, {17, 0, 1, 4}, 17, NET_OK},
 		{60, 16, {17, 1, 1, 12}, 17, NET_OK},
 		{60, 8, {17, 0}, 17, NET_OK}, // six Pad1
 		{0, 24, {60, 0, 1, 4, 0, 0, 0, 0, 43, 0, 1, 4, 0, 0, 0, 0, 17, 0, 2, 0}, 17,
 			NET_OK},
-		{0, 16, {0, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4}, 17, NET_DROP_IP_HEADER}, // twice
+		{0, 16, {0, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4}, 17,
+			NET_DROP_IP_HEADER}, // two hop-by-hop headers
 		{60, 16, {0, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4}, 17,
-			NET_DROP_IP_HEADER}, // not first
-		{43, 8, {17, 0, 0, 0}, 17, NET_DROP_IP_HEADER}, // routing type 0, even if done
+			NET_DROP_IP_HEADER}, // hop-by-hop header not first
+		{43, 8, {17, 0, 0, 0}, 17, NET_DROP_IP_HEADER}, // routing type 0, none left
 		{43, 8, {17, 0, 2, 1}, 17, NET_DROP_IP_HEADER}, // segments left
 		{43, 8, {17, 0, 2, 0}, 17, NET_OK},
-		{60, 8, {17, 0, 0xc2, 4}, 17, NET_DROP_IP_HEADER}, // jumbo: must be understood
-		{60, 8, {17, 0, 0x41, 4}, 17, NET_DROP_IP_HEADER}, // unknown: discard
+		{60, 8, {17, 0, 0xc2, 4}, 17, NET_DROP_IP_HEADER}, // jumbo payload: discard
+		{60, 8, {17, 0, 0x41, 4}, 17, NET_DROP_IP_HEADER}, // unknown option: discard
 		{60, 8, {17, 0, 1, 5}, 17, NET_DROP_IP_HEADER}, // option longer than the header
 		{60, 8, {17, 0, 0, 0, 0, 0, 0, 1}, 17, NET_DROP_IP_HEADER}, // no length byte
 		{60, 8, {17, 9, 1, 4}, 17, NET_DROP_IP_HEADER}, // header longer than the packet
 		{60, 8, {44, 0, 1, 4}, 17, NET_DROP_FRAGMENT},
-		{44, 8, {17, 0, 0, 0, 1, 2, 3, 4}, 17, NET_OK}, // atomic: no fragment (RFC 6946)
+		{44, 8, {17, 0, 0, 0, 1, 2, 3, 4}, 17, NET_OK}, // atomic fragment (RFC 6946)
 		{44, 8, {17, 9, 0, 6, 1, 2, 3, 4}, 17, NET_OK}, // reserved bits are ignored
-		{44, 8, {17, 0, 0, 1, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // more follow
-		{44, 8, {17, 0, 0, 8, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // not the first
-		{44, 8, {58, 0, 0, 0, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // ND never (RFC 6980)
-		{44, 16, {44, 0, 0, 0, 0, 0, 0, 0, 17}, 17, NET_DROP_FRAGMENT}, // twice
+		{44, 8, {17, 0, 0, 1, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // more fragments
+		{44, 8, {17, 0, 0, 8, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // offset 8 bytes
+		{44, 8, {58, 0, 0, 0, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // not for ND (RFC 6980)
+		{44, 16, {44, 0, 0, 0, 0, 0, 0, 0, 17}, 17, NET_DROP_FRAGMENT}, // two headers
 		{60, 32,
 			{60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0,
 				17, 0, 1, 4},
@@ -391,7 +393,7 @@ static void test_extensions(void **state)
 		{60, 40,
 			{60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0,
 				60, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4},
-			17, NET_DROP_IP_HEADER}, // five
+			17, NET_DROP_IP_HEADER}, // five headers
 		{60, 8, {59, 0, 1, 4}, 17, NET_DROP_PROTOCOL},
 	};
 
@@ -411,15 +413,15 @@ static void test_extension_bytes(void **state)
 	assert_int_equal(parse_ext(60, ext, 256, 17), NET_OK);
 	ext[1] = 32; // 264 bytes
 	ext[3] = 254;
-	assert_int_equal(ext[260], 0); // rest is Pad1
+	assert_int_equal(ext[260], 0); // the rest is Pad1
 	assert_int_equal(parse_ext(60, ext, 264, 17), NET_DROP_IP_HEADER);
 }
 
-// The last byte of a packet is an option without its length: nothing after it is read, where no
-// memory is mapped.
+// The last byte of a packet is the type of an option whose length byte is missing. The parser must
+// not read beyond the packet: the next page is not mapped.
 static void test_extension_end(void **state)
 {
-	static const uint8_t ext[] = {59, 0, 1, 3, 0, 0, 0, 1}; // PadN of 3, one byte of another
+	static const uint8_t ext[] = {59, 0, 1, 3, 0, 0, 0, 1}; // PadN, then a lone option type
 	const size_t len = 54 + sizeof(ext), page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *mem =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -488,8 +490,8 @@ static void test_lengths(void **state)
 	}
 }
 
-// One flipped bit from the IP header on is always detected, except where no checksum covers it:
-// IPv6 traffic class, flow label and hop limit.
+// A single flipped bit after the Ethernet header is always detected, except where no checksum
+// covers it: in IPv6 traffic class, flow label and hop limit.
 static void test_bit_flips(void **state)
 {
 	for (size_t g = 0; g < COUNT(goldens); g++) {
@@ -509,8 +511,9 @@ static void test_bit_flips(void **state)
 	}
 }
 
-// Random damage, with trusted checksums so that it reaches everything after them: no read outside
-// the frame (the sanitizer checks), and an accepted payload lies inside it.
+// Random damage. The checksums count as verified, so the parser goes on after them. It reads
+// nothing outside the frame (the sanitizer checks that), and an accepted payload lies inside the
+// frame.
 static void test_mutations(void **state)
 {
 	struct test_rand r = test_rand_start("mutations");

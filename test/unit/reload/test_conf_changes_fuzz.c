@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random files, half of them damaged: equal files have no differences, differences are found in
-// both directions, and after a merge the running configuration equals the file.
+// Random files, a quarter of them damaged: equal files have no differences, differences are found
+// in both directions, and after a merge the running configuration equals the file.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +66,7 @@ static const char *const users[][4] = {
 		"    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"},
 };
 
+// Half of the results are the first form, the others any.
 static const char *one_of(const char *const *ways, unsigned int most)
 {
 	unsigned int n = 0;
@@ -121,7 +122,7 @@ static void count_cold(void *ctx, const struct conf_change *c)
 	assert_false(c->before != NULL && c->after != NULL && strcmp(c->before, c->after) == 0);
 }
 
-// Merges b into a.
+// Merges b into a, and checks that a then equals the file of b, and b that of a.
 static void take_over(struct conf *a, struct conf *b, const char *text_a, const char *text_b)
 {
 	struct conf *merged = conf_merge(a, b), *again_a, *again_b;

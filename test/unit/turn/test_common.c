@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Other hosts that share an external address of the box: if peers.allow names it, ports that do not
-// belong to the box are ordinary peers. The box's own ports are treated as without the rule.
+// Other hosts share an external address of the box. If peers.allow names that address, its ports
+// that do not belong to the box are ordinary peers. For the box's own ports the rule changes
+// nothing.
 #include "addr_text.h"
 #include "judged.h"
 #include "stun.h"
@@ -15,8 +16,8 @@ static struct turn_listener listener[2];
 static struct prefix allow[2];
 static struct fixture_client ivan, eve;
 
-// Relay address and listener 10.99.0.1 are 203.0.113.1 outside; a DTLS listener has a port of the
-// relay range.
+// 10.99.0.1 is the relay address and the address of both listeners; its external address is
+// 203.0.113.1. The port of the DTLS listener lies in the relay range.
 static struct turn_config behind_one_address(const char *named)
 {
 	struct turn_config c = fixture_config();
@@ -64,6 +65,7 @@ static struct endpoint own_relay(const struct fixture_client *c)
 	return (struct endpoint){addr_text(OWN), c->relay.port};
 }
 
+// Sends a datagram from one relayed transport address to the other. Returns the drop reason.
 static unsigned int across(
 	const struct fixture_client *sender, const struct fixture_client *receiver)
 {
@@ -72,6 +74,7 @@ static unsigned int across(
 	return fixture_drop(fixture_hairpin(&f, &dst, &src, "hello", 5));
 }
 
+// Plan for a datagram that a host on the external address sends to ivan's relay address.
 static const struct turn_plan *from_outside(uint16_t port)
 {
 	const struct endpoint relay = own_relay(&ivan), peer = fixture_endpoint(PUBLIC, port);
@@ -117,7 +120,7 @@ static void one_permission_is_for_all_of_its_ports(void **state)
 	assert_sent(PUBLIC, 50001, OWN);
 	assert_int_equal(fixture_drop(from_outside(10000)), TURN_OK);
 	assert_int_equal(across(&eve, &ivan), TURN_OK);
-	// no other host has the own address
+	// no other host has the box's own address
 	assert_sent(OWN, 22, OWN);
 }
 
@@ -176,7 +179,7 @@ static void data_names_the_external_address(void **state)
 	assert_int_equal(peer.port, 10000);
 }
 
-// Relay ports, listeners and the own address are treated as without the rule.
+// For listeners, the box's own address and port 0 the rule changes nothing.
 static void ports_of_the_box_stay_the_box(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 3478), 403);
@@ -187,8 +190,8 @@ static void ports_of_the_box_stay_the_box(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
-// Only a rule for the address itself opens it, as with gateways, not one for a network that holds
-// it. A deny rule closes it.
+// Only a rule for exactly this address allows it. A rule for a network that contains it does not,
+// as with gateways. A deny rule wins over the allow rule.
 static void only_a_rule_for_the_address_itself_allows_it(void **state)
 {
 	struct prefix deny = addr_text_prefix(PUBLIC "/32");
@@ -225,7 +228,7 @@ static void without_hairpin_only_others_are_peers(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 1);
 }
 
-// A translator of IPv6 to IPv4 brings the datagram back to the box, whatever its port.
+// A NAT64 would send the datagram back to the box, whatever its port.
 static void behind_nat64_it_is_no_peer(void **state)
 {
 	struct prefix nat64 = {.addr = addr_text("2001:db8:64::"), .len = 96};
@@ -242,7 +245,8 @@ static void behind_nat64_it_is_no_peer(void **state)
 	assert_int_equal(fixture_bind(&f, &six, 0x4000, "2001:db8:64::203.0.113.1", 10000), 403);
 }
 
-// CreatePermission makes both permissions for the address, or neither; each is counted once.
+// CreatePermission for the external address makes two permissions, for it and for the box's own
+// address, or neither. Each counts once, however often the request names it.
 static void both_permissions_fit_or_none(void **state)
 {
 	struct turn_config c;
@@ -277,7 +281,7 @@ static void a_channel_needs_both_permissions(void **state)
 		c = behind_one_address(PUBLIC "/32");
 		if (i % 2 == 0)
 			c.limits.permissions = 3;
-		else // two are guaranteed to each; of the two further ones ivan has one
+		else // each allocation is sure of two; ivan takes one of the two others
 			c.pools = (struct turn_pools){.sure_permissions = 2,
 				.sure_channels = 1,
 				.permissions = 2,

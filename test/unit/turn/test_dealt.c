@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients distributed over shards by their hash: each burst is sorted by home, no datagram is lost
-// or overtakes another, and the bits of the hash that choose the home do not crowd the tables that
-// it indexes.
+// Clients are distributed over shards by their hash. Each burst is sorted by home, and no datagram
+// is lost or overtakes another. A shard's table still fills evenly, although the clients of one
+// shard agree in the bits of the hash that choose the home.
 #include <stdlib.h>
 
 #include "turn_fixture.h"
@@ -34,7 +34,7 @@ static void random_view(struct test_rand *r, const struct fixture *f, struct tur
 		v->slot = (uint32_t)test_rand_below(r, 256);
 }
 
-// The expected lists of the burst, from the definition.
+// Computes the lists of the burst one view after the other, and compares them.
 static void check_sorted(const struct turn_burst *b, const struct hash_key *key, uint8_t worker)
 {
 	unsigned int nb[2] = {0, 0}, away = 0;
@@ -80,7 +80,7 @@ static void test_sorted(void **state)
 		check_sorted(&f.burst, &key, 0);
 		away += f.burst.nb_elsewhere;
 	}
-	assert_in_range(away, bursts, bursts * TURN_BURST); // both cases were frequent
+	assert_in_range(away, bursts, bursts * TURN_BURST); // at home and elsewhere were frequent
 	fixture_close(&f);
 }
 
