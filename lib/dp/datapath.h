@@ -89,8 +89,7 @@ struct dp {
 	struct alternates alternates;
 	uint8_t boot_key[32]; // key of nonces, which all policies share, and of the NICs' hashes
 	struct turn_quota *quota; // atomic inside; all workers write it
-	// Made when a rate is first limited (workers/metering.h), by the management lcore. NULL
-	// until then.
+	// Made when a rate is first limited (metering.h), by the management lcore. NULL until then.
 	struct turn_accounts *accounts; // atomics and locks inside; all workers write it
 	struct turn_meters *meters[TURN_WORKERS_MAX]; // one per worker
 	// counts of all realms except the first; each worker writes its own part

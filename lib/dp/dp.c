@@ -58,7 +58,7 @@
 #include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 #define POOL_CACHE_MAX 256
 

@@ -3,7 +3,7 @@
 #include "alloc.h"
 #include "events/tell.h"
 #include "invariant.h"
-#include "limits/meters.h"
+#include "features/rates/meters.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"

@@ -2,7 +2,7 @@
 // Routing: looks up a burst and prefetches its lines, then makes plans in arrival order. A datagram
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
-#include "limits/meters.h"
+#include "features/rates/meters.h"
 #include "requests/permit.h"
 #include "shard.h"
 

@@ -4,7 +4,7 @@
 #include "shard.h"
 #include "invariant.h"
 #include "turn_state.h"
-#include "limits/meters.h"
+#include "features/rates/meters.h"
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"

@@ -2,7 +2,7 @@
 // Counts of relayed and lost datagrams: the usage records behind the lines, and the classes of
 // losses.
 #include "turn_usage.h"
-#include "limits/meters.h"
+#include "features/rates/meters.h"
 #include "shard.h"
 #include "features/tcp/tcp_usage.h"
 #include "turn_drop.h"

@@ -21,7 +21,7 @@
 #include "turn_mark.h"
 #include "turn_shard.h"
 #include "path/worker.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)

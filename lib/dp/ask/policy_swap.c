@@ -28,7 +28,7 @@
 #include "turn_shard.h"
 #include "turn_state.h"
 #include "path/worker.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 // LEAVE is for moves only: everything on the old addresses ends before any thread knows the new
 // ones, so nothing ends on these. LOWER asks one worker after the other: two workers that see at

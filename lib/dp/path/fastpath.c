@@ -33,7 +33,7 @@
 #include "turn_shard.h"
 #include "udp.h"
 #include "path/worker.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 // --- sources of headers -------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@
 #include "turn_meter.h"
 #include "udp.h"
 #include "path/worker.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 // How a datagram is relayed: compile-time constants.
 struct relaying {

@@ -22,7 +22,7 @@
 #include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 #define MB (1024 * 1024)
 #define PAGE 4096 // bytes of a normal page

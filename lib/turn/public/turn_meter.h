@@ -52,19 +52,19 @@ struct turn_meters {
 	uint16_t serial; // changes with the rates; never 0
 	bool wide; // there are rates of users or realms
 	bool on; // there are rates
-	// Used by limits/meters.c only:
+	// Used by features/rates/meters.c only:
 	struct turn_accounts *accounts; // shared with other workers
 	uint32_t nb_parties, head, fresh;
 };
 
-// --- limits/accounts.c: state that workers share; management thread ------------------------------
+// --- accounts.c: state that workers share; management thread -------------------------------------
 
 // Makes accounts for the users of up to capacity allocations and for realms. *key is copied. NULL
 // without memory.
 struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_key *key);
 void turn_accounts_free(struct turn_accounts *a); // accepts NULL
 
-// --- limits/meters.c -----------------------------------------------------------------------------
+// --- meters.c ------------------------------------------------------------------------------------
 
 // True if any rate is limited. Any thread.
 bool turn_rates_any(const struct turn_rates *r);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "addr_text.h"
-#include "limits/accounts.h"
+#include "features/rates/accounts.h"
 #include "shard.h"
 #include "shard_rows.h"
 #include "turn_listing.h"

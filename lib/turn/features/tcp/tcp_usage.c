@@ -5,8 +5,8 @@
 #include "features/tcp/tcp_usage.h"
 #include "rates/bucket.h"
 #include "invariant.h"
-#include "limits/accounts.h"
-#include "limits/meters.h"
+#include "features/rates/accounts.h"
+#include "features/rates/meters.h"
 #include "shard.h"
 #include "features/tcp/tcp_table.h"
 

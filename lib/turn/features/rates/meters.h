@@ -14,8 +14,8 @@
 void meters_policy(struct turn_shard *s);
 #define METERS_NO_ACCOUNT UINT32_MAX // no limit
 #define METERS_SHUT (UINT32_MAX - 1) // nothing passes: there is no room to count it
-// The accounts (limits/accounts.h) of the user and the realm of a live allocation, at the current
-// rates. They are open until its meter is released, or the rates change. The shard has meters.
+// The accounts (accounts.h) of the user and the realm of a live allocation, at the current rates.
+// They are open until its meter is released, or the rates change. The shard has meters.
 void meters_accounts(struct turn_shard *s, uint32_t slot, uint32_t account[2]);
 // Releases a slot's meter; its allocation ends. The shard has meters.
 void meters_end(struct turn_shard *s, uint32_t slot);

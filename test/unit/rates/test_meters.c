@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits/accounts.h"
+#include "features/rates/accounts.h"
 #include "shard.h"
 #include "shard_rows.h"
 #include "test.h"

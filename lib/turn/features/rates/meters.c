@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets meters up, fills their credit, and names the rate that a datagram exceeds.
-#include "limits/meters.h"
+#include "features/rates/meters.h"
 #include "rates/bucket.h"
 #include "invariant.h"
-#include "limits/accounts.h"
+#include "features/rates/accounts.h"
 #include "shard.h"
 #include "tables/table.h"
 #include "features/tcp/tcp_usage.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The meters of workers: their memory, and the drop of a datagram that exceeds a rate.
-#include "workers/metering.h"
+#include "features/rates/metering.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds accounts by user or realm. The table is divided into stripes, each with a short lock of its
 // own, because allocations begin and end on all workers at once. `due` is not under the lock.
-#include "limits/accounts.h"
+#include "features/rates/accounts.h"
 
 #include <stdlib.h>
 #include <string.h>

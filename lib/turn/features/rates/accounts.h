@@ -11,7 +11,7 @@
 // stripe.
 #pragma once
 
-#include "limits/account.h"
+#include "features/rates/account.h"
 #include "turn_meter.h"
 
 #define ACCOUNTS_REALMS 256 // entries in addition to those for users

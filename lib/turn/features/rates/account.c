@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One bucket that several threads share.
-#include "limits/account.h"
+#include "features/rates/account.h"
 
 #include "rates/bucket.h"
 #include "invariant.h"
