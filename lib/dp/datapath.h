@@ -10,7 +10,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
-#include "ask/alternates_swap.h"
+#include "ask/intake_swap.h"
 #include "hash.h"
 #include "net.h"
 #include "port.h"

@@ -20,7 +20,7 @@
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
-#include "ask/alternates_swap.h"
+#include "ask/intake_swap.h"
 #include "see/event_rings.h"
 #include "ask/hot.h"
 #include "ask/mailbox.h"

@@ -47,7 +47,7 @@ void mgmt_drain_ask(
 	struct mgmt_drain *m, const char *requester, const struct mgmt_drain_order *order);
 // Cancels the drain. Without a drain it does nothing. Any thread.
 void mgmt_drain_undo(struct mgmt_drain *m, const char *requester);
-// Advances the drain, and redirection under load (drain/alternate.h). now_ms: monotonic.
+// Advances the drain, and redirection under load (alternate.h). now_ms: monotonic.
 // Management lcore.
 enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms);
 // Copies the state. Any thread.

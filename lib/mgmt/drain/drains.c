@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "conf.h"
-#include "drain/alternate.h"
+#include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "log/log.h"
 #include "socket/fields.h"

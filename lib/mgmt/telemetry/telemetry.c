@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "dp_realms.h"
 #include "dpdk_compat.h"
-#include "drain/alternate.h"
+#include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "events/events.h"
 #include "log/log.h"

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
-#include "requests/alternates.h"
+#include "features/alternates/alternates.h"
 #include "requests/dual.h"
 #include "requests/elsewhere.h"
 #include "requests/method.h"

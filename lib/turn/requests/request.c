@@ -5,7 +5,7 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
-#include "requests/alternates.h"
+#include "features/alternates/alternates.h"
 #include "requests/method.h"
 #include "features/tcp/tcp.h"
 #include "route.h"

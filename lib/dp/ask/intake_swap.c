@@ -2,14 +2,14 @@
 // Replaces the alternates of all workers, as ask/policy_swap.c replaces the policy: each worker
 // gets a question in its mailbox and takes the new ones between two rounds. The old ones are freed
 // when no worker can read them.
-#include "ask/alternates_swap.h"
+#include "ask/intake_swap.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "datapath.h"
 #include "dp.h"
-#include "dp_alternates.h"
+#include "dp_intake.h"
 #include "turn_alternates.h"
 #include "path/worker.h"
 

@@ -5,7 +5,7 @@
 
 #include "addr_text.h"
 #include "datapath.h"
-#include "dp_alternates.h"
+#include "dp_intake.h"
 #include "dp_world.h"
 #include "turn_alternates.h"
 #include "turn_refusal.h"

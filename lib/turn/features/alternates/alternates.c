@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selects the alternate for a client: a server of the client's address family, chosen by a hash of
 // its transport address, so that a retransmission gets the same answer.
-#include "requests/alternates.h"
+#include "features/alternates/alternates.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides when workers send clients to other servers. Workers count allocations themselves,
 // exactly. This measures the datagrams relayed per second.
-#include "drain/alternate.h"
+#include "features/alternates/alternate.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "conf.h"
 #include "dp.h"
 #include "dp_realms.h"
-#include "dp_alternates.h"
+#include "dp_intake.h"
 #include "log/log.h"
 
 #define SECOND_MS 1000

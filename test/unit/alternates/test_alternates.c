@@ -4,7 +4,7 @@
 #include "addr_text.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "drain/alternate.h"
+#include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "reload/reload.h"
 #include "turn_refusal.h"
