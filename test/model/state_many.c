@@ -13,7 +13,7 @@
 static struct restart r;
 static struct addr relay[ADDRESSES];
 
-static unsigned int number(const char *name, unsigned int fallback)
+static unsigned int read_number(const char *name, unsigned int fallback)
 {
 	const char *env = getenv(name);
 
@@ -34,7 +34,7 @@ static struct turn_config config(void)
 	return c;
 }
 
-static void make(unsigned int i)
+static void make_allocation(unsigned int i)
 {
 	const uint8_t ip[4] = {20, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
 	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
@@ -48,7 +48,7 @@ static void make(unsigned int i)
 
 static void test_many(void **state)
 {
-	const unsigned int n = number("STATE_ALLOCATIONS", ALLOCATIONS);
+	const unsigned int n = read_number("STATE_ALLOCATIONS", ALLOCATIONS);
 	struct turn_config c = config();
 	double start;
 
@@ -57,9 +57,9 @@ static void test_many(void **state)
 		(double)r.size / turn_relay_map_slots(r.worker[0].map, 0),
 		turn_relay_map_slots(r.worker[0].map, 0));
 	for (unsigned int i = 0; i < n; i++)
-		make(i);
+		make_allocation(i);
 	restart_die(&r);
-	c.workers = number("STATE_WORKERS", 1);
+	c.workers = read_number("STATE_WORKERS", 1);
 	start = fixture_seconds();
 	restart_up(&r, &c, 1000);
 	printf("%u allocations restored by %u workers: %.3f s, set-up included\n", n, c.workers,

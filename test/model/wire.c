@@ -34,7 +34,7 @@ static const struct addr *external_of(const struct model_world *m, const struct 
 
 // Replaces an external address by its local address. False if the client was told a local address
 // instead of its external address.
-static bool inside_of(const struct model_world *m, struct endpoint *e)
+static bool to_local(const struct model_world *m, struct endpoint *e)
 {
 	struct addr *const a = &e->addr;
 
@@ -162,7 +162,7 @@ static void put_body(struct model_world *m, struct stun_writer *w, const struct 
 		put_raw(w, TYPE_UNKNOWN, "\1\2\3", 3);
 }
 
-static enum stun_algorithm style_key(const struct op *op)
+static enum stun_algorithm style_algorithm(const struct op *op)
 {
 	return op->style >= STYLE_SHA256 ? STUN_ALG_SHA256 : STUN_ALG_MD5;
 }
@@ -180,7 +180,7 @@ static void op_key(
 	const struct stun_credential cred = {
 		u->name, strlen(u->name), u->realm, password, strlen(password)};
 
-	assert_true(stun_key_make(f->crypto, style_key(op), &cred, key));
+	assert_true(stun_key_make(f->crypto, style_algorithm(op), &cred, key));
 	if (u->token && op->sign != SIGN_PASSWORD)
 		*key = u->mac;
 }
@@ -214,7 +214,7 @@ static void put_algorithms(struct stun_writer *w, const struct op *op)
 		stun_put(w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
 	if (choice)
 		stun_put(w, STUN_PASSWORD_ALGORITHM,
-			style_key(op) == STUN_ALG_SHA256 ? algorithms : only_md5, 4);
+			style_algorithm(op) == STUN_ALG_SHA256 ? algorithms : only_md5, 4);
 }
 
 static void put_auth(
@@ -441,7 +441,7 @@ static const char *read_relayed(
 		if (++nb > 2 || !stun_decode_xor_addr(m, off, alen, relayed, &family) ||
 			family != (addr_is_v4(&relayed->addr) ? 4 : 6))
 			return "XOR-RELAYED-ADDRESS malformed, or more than two";
-		if (!inside_of(w, relayed))
+		if (!to_local(w, relayed))
 			return "XOR-RELAYED-ADDRESS is not the external address";
 	}
 	if (nb == 2 &&
@@ -582,7 +582,7 @@ static const char *decode_data(
 		return "front is not that of a Data indication";
 	if (!get_addr(&m, STUN_XOR_PEER_ADDRESS, &o->peer))
 		return "Data indication without XOR-PEER-ADDRESS";
-	if (!inside_of(w, &o->peer))
+	if (!to_local(w, &o->peer))
 		return "Data indication of a peer that has an external address";
 	if (m.off[STUN_DATA_ATTR] != front_len || m.alen[STUN_DATA_ATTR] != o->len)
 		return "Data indication whose DATA is not the payload";

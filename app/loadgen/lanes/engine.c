@@ -79,7 +79,7 @@ static struct port *open_port(
 
 // Sets the MACs of the frames that a side sends and accepts. Entry i of rx is for frames whose IP
 // checksum (bit 0 of i) and UDP checksum (bit 1) the port has verified.
-static void rules_set(struct engine *e, unsigned int side)
+static void fill_link_params(struct engine *e, unsigned int side)
 {
 	const struct port *p = e->port[side];
 
@@ -114,7 +114,7 @@ static int open_ports(struct engine *e, char *error, size_t len)
 		e->port[SIDE_CLIENT] = open_port(e, SIDE_CLIENT, c->client.device, error, len);
 		if (e->port[SIDE_CLIENT] == NULL)
 			return -1;
-		rules_set(e, SIDE_CLIENT);
+		fill_link_params(e, SIDE_CLIENT);
 	}
 	if ((c->role & ROLE_PEER) == 0)
 		return 0;
@@ -124,7 +124,7 @@ static int open_ports(struct engine *e, char *error, size_t len)
 		e->port[SIDE_PEER] = open_port(e, SIDE_PEER, peer, error, len);
 	if (e->port[SIDE_PEER] == NULL)
 		return -1;
-	rules_set(e, SIDE_PEER);
+	fill_link_params(e, SIDE_PEER);
 	return 0;
 }
 

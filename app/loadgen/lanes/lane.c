@@ -43,7 +43,7 @@ struct rte_mbuf *lane_alloc(struct lane *l)
 }
 
 // Direction in which a kind of frame counts; -1 for frames that are not measured.
-static int kind_way(uint8_t kind)
+static int direction_of(uint8_t kind)
 {
 	switch ((enum frame_kind)kind) {
 	case FRAME_UP:
@@ -74,7 +74,7 @@ static void flush_side(struct lane *l, unsigned int side)
 		tries += n == 0;
 	}
 	for (unsigned int i = 0; i < o->n; i++) {
-		const int dir = kind_way(o->kind[i]);
+		const int dir = direction_of(o->kind[i]);
 
 		if (frame_of[i] >= sent) {
 			l->stats.tx_full += dir >= 0;

@@ -20,7 +20,7 @@
 // --- requests ------------------------------------------------------------------------------------
 
 // Number of flow k among all clients of all senders.
-static uint32_t index_of(const struct sender *s, uint32_t k)
+static uint32_t client_number(const struct sender *s, uint32_t k)
 {
 	return s->first + k * s->step;
 }
@@ -73,7 +73,7 @@ static void client_ready(struct lane *l, uint32_t k)
 }
 
 // Handles a change of the client's state, which was `before`.
-static void client_moved(struct lane *l, uint32_t k, uint8_t before)
+static void handle_state_change(struct lane *l, uint32_t k, uint8_t before)
 {
 	struct engine *e = l->engine;
 	const uint8_t state = clients_at(l->sender->clients, k)->state;
@@ -114,7 +114,7 @@ static bool control_input(struct lane *l)
 						rte_pktmbuf_mtod(in[i], const uint8_t *),
 						in[i]->data_len, l->now_ms,
 						rte_pktmbuf_mtod(m, uint8_t *)));
-			client_moved(l, k, before);
+			handle_state_change(l, k, before);
 		}
 		rte_pktmbuf_free_bulk(in, n);
 		total += n;
@@ -153,9 +153,9 @@ static uint32_t free_window(const struct lane *l)
 	const struct client_stats *st = clients_stats(l->sender->clients);
 	const uint64_t busy = st->state[CLIENT_ALLOCATING] + st->state[CLIENT_BINDING] +
 		st->state[CLIENT_RELEASING];
-	const uint64_t wide = RTE_MAX(1u, l->engine->config->window / l->sender->step);
+	const uint64_t window = RTE_MAX(1u, l->engine->config->window / l->sender->step);
 
-	return (uint32_t)(busy < wide ? RTE_MIN(wide - busy, (uint64_t)LANE_BURST) : 0);
+	return (uint32_t)(busy < window ? RTE_MIN(window - busy, (uint64_t)LANE_BURST) : 0);
 }
 
 // Goes once through all clients and starts them, or releases those that are ready.
@@ -346,7 +346,7 @@ static bool flow_init(struct lane *l, uint32_t k)
 {
 	struct engine *e = l->engine;
 	const struct config *c = e->config;
-	const uint32_t i = index_of(l->sender, k);
+	const uint32_t i = client_number(l->sender, k);
 	const struct endpoint client = side_host(&c->client, i);
 	struct flow *f = &l->sender->flow[k];
 
@@ -362,7 +362,7 @@ static bool flow_init(struct lane *l, uint32_t k)
 			headers_path(e, SIDE_PEER, &f->down, &f->peer, &client));
 }
 
-static bool has_state(enum mode m)
+static bool mode_allocates(enum mode m)
 {
 	return m == MODE_CHANNEL || m == MODE_SEND || m == MODE_ALLOC || m == MODE_ALLOC_HOLD;
 }
@@ -381,14 +381,15 @@ struct sender *sender_create(struct lane *l, unsigned int number)
 	s->nb_flows = (c->clients - number + c->senders - 1) / c->senders;
 	s->flow = calloc(s->nb_flows, sizeof(*s->flow));
 	s->ready = calloc(s->nb_flows, sizeof(*s->ready));
-	if (has_state(c->mode)) {
+	if (mode_allocates(c->mode)) {
 		p.wall_s = clock_wall_s();
 		p.first = s->first;
 		p.step = s->step;
 		p.count = s->nb_flows;
 		s->clients = clients_create(&p);
 	}
-	if (s->flow == NULL || s->ready == NULL || (has_state(c->mode) && s->clients == NULL)) {
+	if (s->flow == NULL || s->ready == NULL ||
+		(mode_allocates(c->mode) && s->clients == NULL)) {
 		sender_free(s);
 		l->sender = NULL;
 		return NULL;

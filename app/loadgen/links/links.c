@@ -174,7 +174,7 @@ static bool write_message(struct lane *l, uint32_t k, const uint8_t *data, size_
 	return true;
 }
 
-static int way_of(enum frame_kind kind)
+static int direction_of(enum frame_kind kind)
 {
 	return kind == FRAME_UP ? DIRECTION_UP : kind == FRAME_ECHO ? DIRECTION_ECHO : -1;
 }
@@ -182,7 +182,7 @@ static int way_of(enum frame_kind kind)
 void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind kind, uint16_t len)
 {
 	const struct link *c = &l->links->link[k];
-	const int dir = way_of(kind);
+	const int dir = direction_of(kind);
 	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = dir >= 0 && !knock;
 	const uint16_t pad = config_reliable(l->engine->config) ? stun_framing_pad(m->data_len) : 0;
 	bool taken;

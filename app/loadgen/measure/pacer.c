@@ -45,7 +45,7 @@ void pacer_set_rate(struct pacer *p, uint64_t now, uint64_t hz, double rate, dou
 
 uint32_t pacer_due(struct pacer *p, uint64_t now, uint32_t max)
 {
-	uint64_t late;
+	uint64_t due;
 
 	if ((int64_t)(now - p->start) < 0)
 		return 0;
@@ -53,16 +53,16 @@ uint32_t pacer_due(struct pacer *p, uint64_t now, uint32_t max)
 		p->done += max;
 		return max;
 	}
-	late = p->base + (uint64_t)(due_since(p, now) >> 64) - p->done;
-	if ((int64_t)late <= 0)
+	due = p->base + (uint64_t)(due_since(p, now) >> 64) - p->done;
+	if ((int64_t)due <= 0)
 		return 0;
-	if (late > p->slack) {
-		p->missed += late - p->slack;
-		p->done += late - p->slack;
-		late = p->slack;
+	if (due > p->slack) {
+		p->missed += due - p->slack;
+		p->done += due - p->slack;
+		due = p->slack;
 	}
-	if (late > max)
-		late = max;
-	p->done += late;
-	return (uint32_t)late;
+	if (due > max)
+		due = max;
+	p->done += due;
+	return (uint32_t)due;
 }

@@ -24,9 +24,9 @@ static int query_iface(
 	return ioctl(f->control, request, q) == 0 ? 0 : -errno;
 }
 
-// True if the interface has a master, whose name is written to `whole`. The kernel then gives the
+// True if the interface has a master, whose name is written to `master`. The kernel then gives the
 // frames to the master, which also has the addresses.
-static bool is_part(const char *name, char whole[PATH_MAX])
+static bool has_master(const char *name, char master[PATH_MAX])
 {
 	char path[PATH_MAX], target[PATH_MAX];
 	ssize_t n;
@@ -36,20 +36,20 @@ static bool is_part(const char *name, char whole[PATH_MAX])
 	if (n <= 0)
 		return false;
 	target[n] = '\0';
-	snprintf(whole, PATH_MAX, "%s",
+	snprintf(master, PATH_MAX, "%s",
 		strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target);
 	return true;
 }
 
 static int check_flags(const struct port_request *r, const char *name, short flags)
 {
-	char whole[PATH_MAX];
+	char master[PATH_MAX];
 
 	if ((flags & IFF_LOOPBACK) != 0 && !r->c->loopback)
 		port_request_fail(r, "%s is the loopback: name an interface with a network", name);
-	else if (is_part(name, whole))
+	else if (has_master(name, master))
 		port_request_fail(r, "%s is a part of %s, which has its addresses: write packet:%s",
-			name, whole, whole);
+			name, master, master);
 	else if ((flags & IFF_UP) == 0)
 		port_request_fail(
 			r, "interface %s is down: bring it up (`ip link set %s up`)", name, name);
@@ -59,7 +59,7 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 }
 
 // Reads MTU, MAC and type of an interface (ARPHRD_ETHER, ...). Returns 0 or -errno.
-static int read_rest(struct packet_iface *f, const char *name, int *type)
+static int read_properties(struct packet_iface *f, const char *name, int *type)
 {
 	struct ifreq q;
 	int rc = query_iface(f, name, SIOCGIFMTU, &q);
@@ -90,7 +90,7 @@ int packet_iface_open(struct packet_iface *f, const struct port_request *r, cons
 	f->index = q.ifr_ifindex;
 	if (query_iface(f, name, SIOCGIFFLAGS, &q) == 0 && check_flags(r, name, q.ifr_flags) != 0)
 		return -1;
-	rc = read_rest(f, name, &type);
+	rc = read_properties(f, name, &type);
 	if (rc != 0)
 		port_request_fail(r, "interface %s: %s", name, strerror(-rc));
 	else if (type != ARPHRD_ETHER && !r->c->loopback)
@@ -106,21 +106,21 @@ bool packet_iface_look(struct packet_iface *f)
 	struct ifreq q = {.ifr_ifindex = f->index};
 	int type;
 
-	return ioctl(f->control, SIOCGIFNAME, &q) == 0 && read_rest(f, q.ifr_name, &type) == 0 &&
-		type == ARPHRD_ETHER;
+	return ioctl(f->control, SIOCGIFNAME, &q) == 0 &&
+		read_properties(f, q.ifr_name, &type) == 0 && type == ARPHRD_ETHER;
 }
 
 bool packet_iface_find(struct packet_iface *f, const char *name)
 {
 	struct packet_iface found = *f;
-	char whole[PATH_MAX];
+	char master[PATH_MAX];
 	struct ifreq q;
 	int type;
 
-	if (query_iface(f, name, SIOCGIFINDEX, &q) != 0 || is_part(name, whole))
+	if (query_iface(f, name, SIOCGIFINDEX, &q) != 0 || has_master(name, master))
 		return false;
 	found.index = q.ifr_ifindex;
-	if (read_rest(&found, name, &type) != 0 || type != ARPHRD_ETHER)
+	if (read_properties(&found, name, &type) != 0 || type != ARPHRD_ETHER)
 		return false;
 	*f = found;
 	return true;

@@ -40,16 +40,16 @@ static int place_of(const struct steer_table *t, const struct addr *a, bool *is_
 
 	for (int i = STEER_ADDRS - 1; i >= 0; i--) {
 		const uint32_t *w = is_v4 ? &t->addr4[i] : t->addr6[i];
-		bool same = true, none = true;
+		bool same = true, empty = true;
 
 		for (unsigned int k = 0; k < (is_v4 ? 1 : 4); k++) {
 			same &= w[k] == load_be32(&a->w[is_v4 ? 3 : k]);
-			none &= w[k] == 0;
+			empty &= w[k] == 0;
 		}
 		*is_new = false;
 		if (same)
 			return i;
-		if (none)
+		if (empty)
 			vacant = i;
 	}
 	*is_new = true;

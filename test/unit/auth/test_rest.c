@@ -42,7 +42,7 @@ static void test_names(void **state)
 
 // Names that turn_rest_read refuses, such as a time in milliseconds: it would expire in 50,000
 // years. turn_rest_looks_like finds those that were probably meant as REST names.
-static void test_no_names(void **state)
+static void test_invalid_names(void **state)
 {
 	static const struct {
 		const char *name;
@@ -80,7 +80,7 @@ static void test_no_names(void **state)
 }
 
 // turn_rest_read reads no byte beyond the length of the name.
-static void test_cut(void **state)
+static void test_length(void **state)
 {
 	static const char name[] = "1795911616.25:ivan";
 	struct turn_rest_name n;
@@ -100,8 +100,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_no_names),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_invalid_names),
+		cmocka_unit_test(test_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

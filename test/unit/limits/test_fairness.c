@@ -53,14 +53,14 @@ static unsigned int permit_nth(struct fixture_client *c, unsigned int n)
 	return fixture_permit(&f, c, peer);
 }
 
-// Calls one() EACH times for each of eve's allocations. Returns how often it succeeded.
-static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned int n))
+// Calls make_nth() EACH times for each of eve's allocations. Returns how often it succeeded.
+static unsigned int take_all(unsigned int (*make_nth)(struct fixture_client *c, unsigned int n))
 {
 	unsigned int got = 0;
 
 	for (unsigned int i = 0; i < GREEDY; i++) {
 		for (unsigned int n = 0; n < EACH; n++) {
-			const unsigned int code = one(&eve[i], n);
+			const unsigned int code = make_nth(&eve[i], n);
 
 			assert_true(code == 0 || code == 508);
 			got += code == 0;
@@ -71,7 +71,7 @@ static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned 
 
 // Makes all allocations that other users can still get, and two permissions and a channel for each.
 // Returns the number of allocations.
-static unsigned int others_get_theirs(void)
+static unsigned int serve_others(void)
 {
 	unsigned int n = 0;
 
@@ -92,12 +92,12 @@ static void a_greedy_user_takes_no_channels_of_others(void **state)
 	unsigned int got;
 
 	open_world(&c);
-	got = grab(bind_nth);
+	got = take_all(bind_nth);
 	// one for each allocation, and a quarter of the rest of the pool
 	assert_int_equal(got, GREEDY + pools().channels / 4);
 	assert_int_equal(fixture_stats(&f).channels, got);
 	assert_int_equal(fixture_stats(&f).pool_refused, GREEDY * EACH - got);
-	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	assert_int_equal(serve_others(), 1088 - GREEDY);
 	fixture_close(&f);
 }
 
@@ -107,16 +107,16 @@ static void a_greedy_user_takes_no_permissions_of_others(void **state)
 	unsigned int got;
 
 	open_world(&c);
-	got = grab(permit_nth);
+	got = take_all(permit_nth);
 	assert_int_equal(got, 2 * GREEDY + pools().permissions / 4);
 	assert_int_equal(fixture_stats(&f).permissions, got);
-	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	assert_int_equal(serve_others(), 1088 - GREEDY);
 	fixture_close(&f);
 }
 
 // Two greedy users together use up the shared part of the pool, but nothing of the part that is
 // guaranteed to others.
-static void the_pool_is_used_to_the_last_one(void **state)
+static void greedy_users_use_up_the_pool(void **state)
 {
 	struct turn_config c = config();
 	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
@@ -124,22 +124,22 @@ static void the_pool_is_used_to_the_last_one(void **state)
 
 	c.pools = (struct turn_pools){.permissions = 20, .channels = 10, .per_user = 60};
 	open_world(&c);
-	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12);
+	assert_int_equal(take_all(permit_nth), 2 * GREEDY + 12);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	while (permit_nth(&ivan, n) == 0)
 		n++;
 	assert_int_equal(n, 2 + 8);
-	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12); // renewals need no room
+	assert_int_equal(take_all(permit_nth), 2 * GREEDY + 12); // renewals need no room
 	assert_int_equal(fixture_stats(&f).permissions, 2 * GREEDY + 2 + 20);
 	// when one allocation of eve's ends, another user gets its port and the guaranteed part
 	assert_int_equal(fixture_refresh(&f, &eve[GREEDY - 1], 0), 0);
 	fixture_advance(&f, 1);
-	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	assert_int_equal(serve_others(), 1088 - GREEDY);
 	fixture_close(&f);
 }
 
 // If the configuration has only one user, no part of the pool is kept for others.
-static void the_only_user_has_all(void **state)
+static void the_only_user_may_use_the_whole_pool(void **state)
 {
 	struct turn_config c = config();
 
@@ -148,7 +148,7 @@ static void the_only_user_has_all(void **state)
 	c.first.nb_secrets = 0;
 	c.pools = (struct turn_pools){.permissions = 20, .channels = 10};
 	open_world(&c);
-	assert_int_equal(grab(permit_nth), 2 * GREEDY + 20);
+	assert_int_equal(take_all(permit_nth), 2 * GREEDY + 20);
 	fixture_close(&f);
 }
 
@@ -160,25 +160,25 @@ static void shares_come_back(void **state)
 
 	c.limits.lifetime_default_s = c.limits.lifetime_max_s = 3600;
 	open_world(&c);
-	got = grab(bind_nth);
+	got = take_all(bind_nth);
 	fixture_advance(&f, 601000);
 	fixture_expire(&f);
 	assert_int_equal(fixture_stats(&f).channels, 0);
 	fixture_advance(&f, 1);
-	assert_int_equal(grab(bind_nth), got);
+	assert_int_equal(take_all(bind_nth), got);
 	for (unsigned int i = 0; i < GREEDY; i++) {
 		assert_int_equal(fixture_refresh(&f, &eve[i], 0), 0);
 		assert_int_equal(fixture_allocate(&f, &eve[i], 4), 0);
 	}
 	fixture_advance(&f, 1);
-	assert_int_equal(grab(bind_nth), got);
+	assert_int_equal(take_all(bind_nth), got);
 	fixture_close(&f);
 }
 
 #ifdef FEATURE_SHARED
 // A user with an allocation on every shared address cannot register one peer's transport address on
 // all of them, so that others reach a conference server, too.
-static void a_peer_is_not_one_users_alone(void **state)
+static void one_user_cannot_have_a_peer_on_all_ports(void **state)
 {
 	struct turn_config c = fixture_config();
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
@@ -234,11 +234,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_greedy_user_takes_no_channels_of_others),
 		cmocka_unit_test(a_greedy_user_takes_no_permissions_of_others),
-		cmocka_unit_test(the_pool_is_used_to_the_last_one),
-		cmocka_unit_test(the_only_user_has_all),
+		cmocka_unit_test(greedy_users_use_up_the_pool),
+		cmocka_unit_test(the_only_user_may_use_the_whole_pool),
 		cmocka_unit_test(shares_come_back),
 #ifdef FEATURE_SHARED
-		cmocka_unit_test(a_peer_is_not_one_users_alone),
+		cmocka_unit_test(one_user_cannot_have_a_peer_on_all_ports),
 #endif
 	};
 

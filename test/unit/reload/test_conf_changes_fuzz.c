@@ -67,13 +67,13 @@ static const char *const users[][4] = {
 };
 
 // Half of the results are the first form, the others any.
-static const char *one_of(const char *const *ways, unsigned int most)
+static const char *choose_form(const char *const *forms, unsigned int most)
 {
 	unsigned int n = 0;
 
-	while (n < most && ways[n] != NULL)
+	while (n < most && forms[n] != NULL)
 		n++;
-	return ways[test_rand_below(&rnd, 2) == 0 ? 0 : test_rand_below(&rnd, n)];
+	return forms[test_rand_below(&rnd, 2) == 0 ? 0 : test_rand_below(&rnd, n)];
 }
 
 // Two entries of a list, in either order.
@@ -81,11 +81,11 @@ static void add_list(char *text, const char *const list[][4])
 {
 	const unsigned int first = test_rand_below(&rnd, 2);
 
-	strcat(text, one_of(list[first], 4));
-	strcat(text, one_of(list[1 - first], 4));
+	strcat(text, choose_form(list[first], 4));
+	strcat(text, choose_form(list[1 - first], 4));
 }
 
-static void make(char text[LEN])
+static void make_file(char text[LEN])
 {
 	strcpy(text, "ports:\n");
 	add_list(text, ports);
@@ -94,11 +94,11 @@ static void make(char text[LEN])
 	strcat(text, "auth:\n  realm: turn.test\n  users:\n");
 	add_list(text, users);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		strcat(text, one_of(sections[i], 5));
+		strcat(text, choose_form(sections[i], 5));
 }
 
 // Most damage causes an error; some makes a different valid file.
-static void damage(char *text)
+static void damage_file(char *text)
 {
 	static const char bytes[] = "0123456789:/.-, {}[]'\"\n#aez~";
 
@@ -123,7 +123,7 @@ static void count_cold(void *ctx, const struct conf_change *c)
 }
 
 // Merges b into a, and checks that a then equals the file of b, and b that of a.
-static void take_over(struct conf *a, struct conf *b, const char *text_a, const char *text_b)
+static void merge_and_check(struct conf *a, struct conf *b, const char *text_a, const char *text_b)
 {
 	struct conf *merged = conf_merge(a, b), *again_a, *again_b;
 
@@ -141,7 +141,7 @@ static void take_over(struct conf *a, struct conf *b, const char *text_a, const 
 
 static void changes_of_random_files(void **state)
 {
-	unsigned int adopted = 0, refused = 0, cold_ones = 0;
+	unsigned int adopted = 0, refused = 0, cold_pairs = 0;
 	char text[2][LEN];
 
 	rnd = test_rand_start("conf_changes_fuzz");
@@ -150,9 +150,9 @@ static void changes_of_random_files(void **state)
 		unsigned int cold = 0, back = 0;
 
 		for (unsigned int i = 0; i < 2; i++) {
-			make(text[i]);
+			make_file(text[i]);
 			if (test_rand_below(&rnd, 4) == 0)
-				damage(text[i]);
+				damage_file(text[i]);
 			c[i] = load(text[i]);
 			refused += c[i] == NULL;
 		}
@@ -163,16 +163,16 @@ static void changes_of_random_files(void **state)
 			assert_int_equal(conf_changes(c[0], c[1], count_cold, &cold),
 				conf_changes(c[1], c[0], count_cold, &back));
 			assert_int_equal(cold, back);
-			cold_ones += cold > 0;
+			cold_pairs += cold > 0;
 			if (cold == 0) {
-				take_over(c[0], c[1], text[0], text[1]);
+				merge_and_check(c[0], c[1], text[0], text[1]);
 				adopted++;
 			}
 		}
 		conf_free(c[0]);
 		conf_free(c[1]);
 	}
-	assert_true(adopted > PAIRS / 50 && refused > PAIRS / 50 && cold_ones > PAIRS / 50);
+	assert_true(adopted > PAIRS / 50 && refused > PAIRS / 50 && cold_pairs > PAIRS / 50);
 }
 
 int main(void)

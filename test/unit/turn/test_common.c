@@ -18,7 +18,7 @@ static struct fixture_client ivan, eve;
 
 // 10.99.0.1 is the relay address and the address of both listeners; its external address is
 // 203.0.113.1. The port of the DTLS listener lies in the relay range.
-static struct turn_config behind_one_address(const char *named)
+static struct turn_config behind_one_address(const char *allowed)
 {
 	struct turn_config c = fixture_config();
 
@@ -26,7 +26,7 @@ static struct turn_config behind_one_address(const char *named)
 	local[0].subnet = (struct prefix){.addr = local[0].addr, .len = 128};
 	listener[0] = (struct turn_listener){{addr_text(OWN), 3478}, TURN_OVER_UDP};
 	listener[1] = (struct turn_listener){{addr_text(OWN), 50001}, TURN_OVER_DTLS};
-	allow[0] = addr_text_prefix(named);
+	allow[0] = addr_text_prefix(allowed);
 	allow[1] = addr_text_prefix("10.98.0.0/16");
 	c.local = local;
 	c.nb_local = 1;
@@ -66,7 +66,7 @@ static struct endpoint own_relay(const struct fixture_client *c)
 }
 
 // Sends a datagram from one relayed transport address to the other. Returns the drop reason.
-static unsigned int across(
+static unsigned int send_hairpin(
 	const struct fixture_client *sender, const struct fixture_client *receiver)
 {
 	const struct endpoint src = own_relay(sender), dst = own_relay(receiver);
@@ -75,7 +75,7 @@ static unsigned int across(
 }
 
 // Plan for a datagram that a host on the external address sends to ivan's relay address.
-static const struct turn_plan *from_outside(uint16_t port)
+static const struct turn_plan *send_from_other_host(uint16_t port)
 {
 	const struct endpoint relay = own_relay(&ivan), peer = fixture_endpoint(PUBLIC, port);
 
@@ -110,7 +110,7 @@ static void assert_sent(const char *addr, uint16_t port, const char *dst_text)
 }
 
 // RFC 8656 9: a permission is for an address, whatever the port.
-static void one_permission_is_for_all_of_its_ports(void **state)
+static void a_permission_covers_all_ports_of_the_address(void **state)
 {
 	assert_int_equal(fixture_permit(&f, &ivan, PUBLIC), 0);
 	assert_sent(PUBLIC, 10000, PUBLIC);
@@ -118,8 +118,8 @@ static void one_permission_is_for_all_of_its_ports(void **state)
 	assert_sent(PUBLIC, eve.relay.port, OWN);
 	assert_sent(PUBLIC, 3478, OWN); // the data path drops it: it is no relay port
 	assert_sent(PUBLIC, 50001, OWN);
-	assert_int_equal(fixture_drop(from_outside(10000)), TURN_OK);
-	assert_int_equal(across(&eve, &ivan), TURN_OK);
+	assert_int_equal(fixture_drop(send_from_other_host(10000)), TURN_OK);
+	assert_int_equal(send_hairpin(&eve, &ivan), TURN_OK);
 	// no other host has the box's own address
 	assert_sent(OWN, 22, OWN);
 }
@@ -130,8 +130,8 @@ static void a_channel_permits_all_ports_as_well(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, ports[i]), 0);
-		assert_int_equal(fixture_drop(from_outside(10001)), TURN_OK);
-		assert_int_equal(across(&eve, &ivan), TURN_OK);
+		assert_int_equal(fixture_drop(send_from_other_host(10001)), TURN_OK);
+		assert_int_equal(send_hairpin(&eve, &ivan), TURN_OK);
 		assert_sent(PUBLIC, 10002, PUBLIC);
 		fixture_close(&f);
 		setup(state);
@@ -153,7 +153,7 @@ static void a_channel_relays_to_the_wire_and_back(void **state)
 	plan = fixture_channel_data(&f, &ivan, 0x4001, "hello", 5);
 	turn_route_path(f.shard, plan->flow, &path);
 	assert_addr(&path.dst.addr, OWN);
-	assert_int_equal(from_outside(10000)->channel, 0x4000);
+	assert_int_equal(send_from_other_host(10000)->channel, 0x4000);
 	// one peer, one channel
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4002, PUBLIC, 10000), 400);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 10000), 0);
@@ -168,7 +168,7 @@ static void data_names_the_external_address(void **state)
 	int family;
 
 	assert_int_equal(fixture_permit(&f, &ivan, PUBLIC), 0);
-	plan = from_outside(10000);
+	plan = send_from_other_host(10000);
 	assert_int_equal(plan->verdict, TURN_RELAY);
 	assert_int_equal(plan->front_len, 36);
 	memcpy(f.burst.side.front + 36, "hello\0\0\0", 8);
@@ -180,7 +180,7 @@ static void data_names_the_external_address(void **state)
 }
 
 // For listeners, the box's own address and port 0 the rule changes nothing.
-static void ports_of_the_box_stay_the_box(void **state)
+static void the_rule_changes_nothing_for_the_box(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 3478), 403);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 50001), 403);
@@ -207,11 +207,12 @@ static void only_a_rule_for_the_address_itself_allows_it(void **state)
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 10000), 403);
 		assert_int_equal(fixture_permit(&f, &ivan, PUBLIC), 0); // permits its relay ports
 		assert_sent(PUBLIC, 10000, OWN);
-		assert_int_equal(fixture_drop(from_outside(10000)), TURN_DROP_PEER_NO_PERMISSION);
+		assert_int_equal(
+			fixture_drop(send_from_other_host(10000)), TURN_DROP_PEER_NO_PERMISSION);
 	}
 }
 
-static void without_hairpin_only_others_are_peers(void **state)
+static void without_hairpin_only_other_hosts_are_peers(void **state)
 {
 	struct turn_config c;
 
@@ -224,12 +225,12 @@ static void without_hairpin_only_others_are_peers(void **state)
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 10000), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, PUBLIC, eve.relay.port), 403);
 	assert_null(sent_to(PUBLIC, eve.relay.port));
-	assert_int_equal(across(&eve, &ivan), TURN_DROP_PEER_NO_PERMISSION);
+	assert_int_equal(send_hairpin(&eve, &ivan), TURN_DROP_PEER_NO_PERMISSION);
 	assert_int_equal(fixture_stats(&f).permissions, 1);
 }
 
 // A NAT64 would send the datagram back to the box, whatever its port.
-static void behind_nat64_it_is_no_peer(void **state)
+static void the_address_behind_nat64_is_no_peer(void **state)
 {
 	struct prefix nat64 = {.addr = addr_text("2001:db8:64::"), .len = 96};
 	struct fixture_client six = fixture_client("2001:db8::7", 5000);
@@ -300,7 +301,7 @@ static void a_channel_needs_both_permissions(void **state)
 	}
 }
 
-static void a_line_vouches_for_it(void **state)
+static void a_line_vouches_for_another_host(void **state)
 {
 	const struct addr public = addr_text(PUBLIC);
 	bool found = false;
@@ -320,7 +321,7 @@ static void a_line_vouches_for_it(void **state)
 }
 
 // When the rule is removed, allocations with such a peer end: the peer is denied now.
-static void removing_the_rule_ends_its_users(void **state)
+static void removing_the_rule_ends_allocations_with_such_peers(void **state)
 {
 	struct turn_config c = behind_one_address("203.0.113.0/24");
 	struct turn_policy *fresh;
@@ -341,18 +342,18 @@ static void removing_the_rule_ends_its_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(one_permission_is_for_all_of_its_ports),
+		T(a_permission_covers_all_ports_of_the_address),
 		T(a_channel_permits_all_ports_as_well),
 		T(a_channel_relays_to_the_wire_and_back),
 		T(data_names_the_external_address),
-		T(ports_of_the_box_stay_the_box),
+		T(the_rule_changes_nothing_for_the_box),
 		T(only_a_rule_for_the_address_itself_allows_it),
-		T(without_hairpin_only_others_are_peers),
-		T(behind_nat64_it_is_no_peer),
+		T(without_hairpin_only_other_hosts_are_peers),
+		T(the_address_behind_nat64_is_no_peer),
 		T(both_permissions_fit_or_none),
 		T(a_channel_needs_both_permissions),
-		T(a_line_vouches_for_it),
-		T(removing_the_rule_ends_its_users),
+		T(a_line_vouches_for_another_host),
+		T(removing_the_rule_ends_allocations_with_such_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
