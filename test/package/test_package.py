@@ -242,7 +242,7 @@ def check_fresh(root):
     assert not os.path.exists(root.path + "/etc/systemd/system/multi-user.target.wants/slipring.service")
     for page in ("slipring.8", "slipring.yaml.5", "slipringctl.1", "slipring-loadgen.1", "slipring-exporter.1"):
         assert os.path.exists(f"{root.path}/usr/share/man/man{page[-1]}/{page}.gz"), page
-    for program in ("slipring", "slipringctl", "slipring-loadgen", "slipring-exporter", "slipring-tune", "slipring-import"):
+    for program in ("slipring", "slipringctl", "slipring-loadgen", "slipring-exporter", "slipring-probe", "slipring-tune", "slipring-import"):
         root.run(program, "--help")
 
 
