@@ -18,6 +18,7 @@
 struct chosen {
 	struct kernel_ports kernel;
 	char list[256]; // further ports to reserve, as text
+	bool tcp; // the kernel may choose a relay port for TCP
 };
 
 // A problem to report: its place, and the loss.
@@ -35,9 +36,13 @@ static bool is_relay_port(const struct turn_config *t, unsigned int port)
 // True for a relay port or listener port, over any transport.
 static bool is_ours(const struct turn_config *t, unsigned int port)
 {
-	if (is_relay_port(t, port) ||
-		(t->tcp.enabled && port >= t->tcp.ports_lo && port <= t->tcp.ports_hi))
+	if (is_relay_port(t, port))
 		return true;
+#define X(enabled, lo, hi, key)                           \
+	if (t->enabled && port >= t->lo && port <= t->hi) \
+		return true;
+	TURN_CONFIG_TCP_PORTS(X)
+#undef X
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (t->listeners[i].endpoint.port == port)
 			return true;
@@ -175,12 +180,14 @@ void check_range(const struct conf *c, const char *sysctl, struct conf_report *r
 {
 	const struct turn_config *t = &c->turn;
 	struct chosen k = {.list = ""};
-	bool relay, tcp;
+	bool relay;
 
 	if (!kernel_ports_read(sysctl, &k.kernel))
 		return;
 	relay = t->nb_relay > 0 && leave_out(&k, t->port_lo, t->port_hi);
-	tcp = t->tcp.enabled && leave_out(&k, t->tcp.ports_lo, t->tcp.ports_hi);
+#define X(enabled, lo, hi, key) k.tcp = t->enabled && leave_out(&k, t->lo, t->hi);
+	TURN_CONFIG_TCP_PORTS(X)
+#undef X
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (is_exposed(c, &k, i))
 			leave_out(&k, t->listeners[i].endpoint.port, t->listeners[i].endpoint.port);
@@ -191,11 +198,14 @@ void check_range(const struct conf *c, const char *sysctl, struct conf_report *r
 			r);
 	else
 		check_left(c, &k, r);
-	if (tcp)
-		tell_loss(c, &k,
-			(struct loss){CONF_WARNING, AT(c, turn.tcp.ports_lo, "relay.tcp.ports"),
-				"no client can get a port that it has given away"},
+#define X(enabled, lo, hi, key)                                                     \
+	if (k.tcp)                                                                  \
+		tell_loss(c, &k,                                                    \
+			(struct loss){CONF_WARNING, AT(c, turn.lo, key),            \
+				"no client can get a port that it has given away"}, \
 			r);
+	TURN_CONFIG_TCP_PORTS(X)
+#undef X
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (is_exposed(c, &k, i))
 			tell_loss(c, &k,

@@ -11,7 +11,6 @@
 #include "identity/tls_offer.h"
 #include "invariant.h"
 #include "out/outgoing.h"
-#include "features/tcp/splice.h"
 #include "tos.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte from a TLS client: the content type of its record
@@ -42,7 +41,7 @@ static void slot_give(struct thread *t, struct conn *c)
 	const uint32_t i = (uint32_t)(c - t->conn);
 
 	ASSERT(i < t->used && c->queued == TURNS_NONE && !c->young && c->out.first == NULL);
-	ASSERT(c->ssl == NULL && c->rest == NULL && c->splice == NULL);
+	ASSERT(c->ssl == NULL && c->rest == NULL);
 	*c = (struct conn){.generation = c->generation, .link.next = t->free};
 	t->free = i;
 }
@@ -154,8 +153,11 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
 	// before the workers are notified: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
-	if (c->state == CONN_SPLICED)
-		whole = splice_closed(t, c);
+#define X(type, field, waits, work, closed) \
+	if (c->state == CONN_SPLICED)       \
+		whole = closed(t, c);
+	STREAM_CONNS(X)
+#undef X
 	tls_end(t, c,
 		whole && reason != &t->stats.failed && reason != &t->stats.rekeys &&
 			reason != &t->stats.relay_denied);
@@ -382,8 +384,11 @@ static void become_readable(struct thread *t, struct conn *c)
 
 void conn_event(struct thread *t, struct conn *c, uint32_t events)
 {
-	if (c->state == CONN_SPLICED)
-		return splice_work(t, c);
+#define X(type, field, waits, work, closed) \
+	if (c->state == CONN_SPLICED)       \
+		return work(t, c);
+	STREAM_CONNS(X)
+#undef X
 	if (c->state == CONN_DETECT)
 		detect_tls(t, c);
 	if (c->state == CONN_HANDSHAKE)

@@ -21,11 +21,9 @@ enum conn_state {
 	CONN_DETECT, // no byte has come yet
 	CONN_HANDSHAKE,
 	CONN_OPEN,
-	CONN_SPLICED, // bound to a peer: carries bytes, no messages (RFC 6062)
+	CONN_SPLICED, // bound to a peer: carries bytes, no messages (features/tcp)
 	CONN_ENDED, // closed, but not all workers know that yet
 };
-
-struct splice;
 
 struct conn {
 	SSL *ssl; // NULL: plain TCP
@@ -63,7 +61,9 @@ struct conn {
 	struct tls_hello hello; // progress of its handshake
 	char *offered; // its ClientHello's offer as text; NULL before, and after the handshake
 	struct queue out;
-	struct splice *splice; // CONN_SPLICED
+#define X(type, field, waits, work, closed) type field; // CONN_SPLICED
+	STREAM_CONNS(X)
+#undef X
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: start of rest's time limit
 };
 

@@ -10,7 +10,6 @@
 #include "handle.h"
 #include "identity/identities.h"
 #include "proxy/proxy.h"
-#include "features/tcp/hub.h"
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
@@ -49,16 +48,19 @@ static uint32_t headers_of(const struct stream_config *c)
 static int prepare_streams(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
+	uint32_t files = 0;
 
+#define X(type, field, make, end, files_of, changed) files += files_of(c);
+	STREAM_COMMON(X)
+#undef X
 	if (c->nb_listeners > 0 &&
-		files_ask(c->connections + headers_of(c) + c->relay.connections + c->relay.ports,
-			error, len) != 0)
+		files_ask(c->connections + headers_of(c) + files, error, len) != 0)
 		return -1;
-	s->hub = c->relay.ports > 0 ? hub_create(&c->relay) : NULL;
-	if (c->relay.ports > 0 && s->hub == NULL) {
-		snprintf(error, len, "relay.tcp: out of memory");
+#define X(type, field, make, end, files_of, changed) \
+	if (!make(s, error, len))                    \
 		return -1;
-	}
+	STREAM_COMMON(X)
+#undef X
 	s->identities = identities_load(c->identities, &c->dtls, error, len);
 	c->identities = NULL; // owned by the caller
 	if (s->identities == NULL)
@@ -173,7 +175,9 @@ void stream_stop(struct streams *s)
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		thread_free(s->thread[i]);
-	hub_free(s->hub);
+#define X(type, field, make, end, files, changed) end(s);
+	STREAM_COMMON(X)
+#undef X
 	identities_free(s->identities);
 	proxies_free(s);
 	conn_limits_fini(&s->caps);

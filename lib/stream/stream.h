@@ -18,7 +18,7 @@
 #include "rates/bucket.h"
 #include "handle.h"
 #include "identity/expiry.h"
-#include "features/tcp/stream_relay.h"
+#include "stream_config_features.h"
 #include "stream_refusals.h"
 
 #define STREAM_THREADS_MAX 16
@@ -88,7 +88,9 @@ enum stream_kind {
 	STREAM_HELLO, // DTLS: ClientHello of a new session, with a valid cookie; conn is new, too
 	STREAM_SHAKE, // a later handshake datagram of the session, without the packet's headers
 	STREAM_GONE, // the thread must free session; NULL: the worker abandons the handshake
-	STREAM_ORDER, // data starts with a struct stream_order; conn is the client's connection
+#define X(kind) kind,
+	STREAM_CONFIG_MESSAGE_KINDS(X)
+#undef X
 };
 
 struct dtls_session; // dtls.h
@@ -154,29 +156,6 @@ struct stream_ops {
 	// now.
 	bool (*shaken)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
-	// Passes the buffer of the last `take` to the worker: a peer has connected to a relay port
-	// (RFC 6062 5.3). The worker answers with STREAM_ORDER_ADMIT. Never fails.
-	void (*attempt)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-		const struct stream_attempt *a);
-	// Passes the buffer of the last `take` to the worker: the relay port of an allocation could
-	// not be opened. Never fails.
-	void (*unopened)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-		const struct stream_place *p);
-	// Writes the name of the kernel interface that has a relay address; "" = any interface.
-	void (*device)(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
-	// True if a TCP allocation still exists. Any thread.
-	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
-	// True if the current rules allow an endpoint as a peer of the realm's allocations. Call
-	// stream_change after each change of the rules. Any thread.
-	bool (*may_be_peer)(void *ctx, uint8_t realm, const struct endpoint *peer);
-	// Publishes the number of peer connections of an allocation.
-	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
-	// Reserves up to want bytes of the rate limits and returns their number; 0: no byte may be
-	// relayed now. Any thread.
-	uint32_t (*allow)(void *ctx, const struct stream_flow *f, uint32_t want);
-	// Counts bytes about to be relayed, and returns the rest of the reserved (allowed) bytes.
-	// False: the allocation has ended, and no byte may be relayed. Any thread.
-	bool (*relayed)(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
 	// Reports a refusal; NULL: refusals are not reported. False if there is no room for the
 	// report.
 	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
@@ -199,7 +178,9 @@ struct stream_config {
 	uint16_t room; // bytes of the longest message from a client
 	const struct stream_identities *identities; // NULL: neither TLS nor DTLS
 	struct stream_dtls dtls;
-	struct stream_relay relay; // ports 0: no relaying over TCP, which ops need not support
+#define X(type, field) type field;
+	STREAM_CONFIG_SETTINGS(X)
+#undef X
 	const struct stream_ops *ops;
 	void *ctx;
 };

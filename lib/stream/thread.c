@@ -16,21 +16,30 @@
 #include "listen.h"
 #include "out/outgoing.h"
 #include "proxy/proxy.h"
-#include "features/tcp/hub.h"
-#include "features/tcp/orders.h"
-#include "features/tcp/rules.h"
-#include "features/tcp/splice.h"
 #include "threads/prompt_wakes.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
-#define DRY_MS 5 // between two retries of splices that wait for rates
 #define SCAN_PARTS 5 // each tick checks one part of the connections, so each one twice a second
 #define STALL_NS (200 * 1000) // until the thread tries again to get buffers of workers
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
-// Handles the n messages of a worker in t->gather. Messages to one connection are written together;
-// earlier messages are written before an order is carried out.
+// Handles a message of a kind that a feature adds, after the messages before it are written. False
+// if it is of another kind.
+static bool take_special(struct thread *t, const struct stream_message *m)
+{
+#define X(type, take)              \
+	if (m->kind == (type)) {   \
+		outgoing_write(t); \
+		take(t, m);        \
+		return true;       \
+	}
+	STREAM_MESSAGES(X)
+#undef X
+	return false;
+}
+
+// Handles the n messages of a worker in t->gather. Messages to one connection are written together.
 static void handle_messages(struct thread *t, unsigned int w, unsigned int n)
 {
 	const struct stream_message *m = t->gather.m;
@@ -38,10 +47,7 @@ static void handle_messages(struct thread *t, unsigned int w, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		if (m[i].kind == STREAM_BYTES) {
 			outgoing_add(t, i);
-		} else if (m[i].kind == STREAM_ORDER) {
-			outgoing_write(t);
-			orders_take(t, &m[i]);
-		} else {
+		} else if (!take_special(t, &m[i])) {
 			handshake_take(t, w, &m[i]);
 		}
 	}
@@ -96,13 +102,27 @@ static void scan_conns(struct thread *t)
 	if (t->now_ms < t->scanned_ms + TICK_MS)
 		return;
 	t->scanned_ms = t->now_ms;
-	if (t->s->hub != NULL)
-		orders_tick(t);
+#define X(enter, begin, wait_ms, ready, tick, review) tick(t);
+	STREAM_ROUNDS(X)
+#undef X
 	for (; n > 0; n--) {
 		if (t->scan >= t->used)
 			t->scan = 0;
 		conn_judge(t, &t->conn[t->scan++]);
 	}
+}
+
+// Handles an event of a socket of a feature. False if it is another socket.
+static bool special_event(struct thread *t, const struct epoll_event *e)
+{
+#define X(bit, event)                                       \
+	if ((e->data.u64 & (bit)) != 0) {                   \
+		event(t, (uint32_t)e->data.u64, e->events); \
+		return true;                                \
+	}
+	STREAM_WATCHES(X)
+#undef X
+	return false;
 }
 
 static void dispatch_event(struct thread *t, const struct epoll_event *e)
@@ -118,11 +138,7 @@ static void dispatch_event(struct thread *t, const struct epoll_event *e)
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else if ((e->data.u64 & WATCH_PROXY) != 0) {
 		proxy_event(t, e->data.u64);
-	} else if ((e->data.u64 & WATCH_PORT) != 0) {
-		orders_port(t, (uint32_t)e->data.u64);
-	} else if ((e->data.u64 & WATCH_PEER) != 0) {
-		orders_peer(t, (uint32_t)e->data.u64, e->events);
-	} else {
+	} else if (!special_event(t, e)) {
 		struct conn *c = &t->conn[(uint32_t)e->data.u64];
 
 		if (c->state != CONN_FREE && c->state != CONN_ENDED)
@@ -223,21 +239,19 @@ static unsigned int take_nap(struct thread *t)
 
 // Polls the sockets, waiting for them if there is nothing else to do, and handles their events.
 // Returns the number of events.
-static unsigned int poll_sockets(struct thread *t, bool at_once)
+static unsigned int poll_sockets(struct thread *t, uint32_t wait_ms)
 {
 	struct epoll_event e[EVENTS];
-	const int most_ms = t->dry != NULL ? DRY_MS : TICK_MS;
-	const int n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : most_ms);
+	const int n = epoll_wait(t->epoll, e, EVENTS, (int)wait_ms);
 
 	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_monotonic_ms();
 	for (int i = 0; i < n; i++)
 		dispatch_event(t, &e[i]);
-	if (t->dry != NULL && t->now_ms >= t->dry_ms + DRY_MS) {
-		t->dry_ms = t->now_ms;
-		splice_dry(t);
-	}
+#define X(enter, begin, wait, ready, tick, review) ready(t);
+	STREAM_ROUNDS(X)
+#undef X
 	turns_run(t);
 	return n > 0 ? (unsigned int)n : 0;
 }
@@ -261,21 +275,25 @@ static void update_nap(struct thread *t, unsigned int messages)
 	t->nap_set &= t->nap.on;
 }
 
-// Checks portions of the connections and allocations relayed over TCP.
-static void review_relays(struct thread *t)
+// Milliseconds that the round may wait for sockets.
+static uint32_t wait_of(const struct thread *t, bool busy)
 {
-	if (rules_are_due(t))
-		rules_review(t);
-	if (orders_are_due(t))
-		orders_review(t);
-	t->hungry |= rules_are_due(t) || orders_are_due(t);
+	uint32_t most_ms =
+		busy || t->stalled || t->shaking || t->nap.on || t->turns.busy != 0 ? 0 : TICK_MS;
+
+#define X(enter, begin, wait_ms, ready, tick, review) \
+	if (wait_ms(t) < most_ms)                     \
+		most_ms = wait_ms(t);
+	STREAM_ROUNDS(X)
+#undef X
+	return most_ms;
 }
 
 static void round_of(struct thread *t)
 {
 	static const struct timespec pause = {.tv_nsec = STALL_NS};
 	unsigned int busy = 0;
-	bool at_once;
+	uint32_t wait_ms;
 
 	stats_add(&t->progress.rounds, 1);
 	if (t->nap.on && !t->hungry)
@@ -283,24 +301,26 @@ static void round_of(struct thread *t)
 	t->now_ms = clock_monotonic_ms();
 	conn_tell_ends(t);
 	t->stalled |= !handshake_tell(t);
-	if (t->relay_untold > 0)
-		orders_ask(t);
+#define X(enter, begin, wait, ready, tick, review) begin(t);
+	STREAM_ROUNDS(X)
+#undef X
 	busy += receive_messages(t);
 	if (busy == 0 && !t->nap.on)
 		busy = fall_asleep(t);
 	kick_workers(t);
 	if (t->stalled)
 		nanosleep(&pause, NULL);
-	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on ||
-		t->turns.busy != 0 || rules_are_due(t) || orders_are_due(t);
+	wait_ms = wait_of(t, busy > 0);
 	t->stalled = false;
-	busy += poll_sockets(t, at_once);
+	busy += poll_sockets(t, wait_ms);
 	go_round(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
 	update_nap(t, busy);
 	scan_conns(t);
-	review_relays(t);
+#define X(enter, begin, wait, ready, tick, review) t->hungry |= review(t);
+	STREAM_ROUNDS(X)
+#undef X
 	handshake_tick(t);
 	proxy_tick(t);
 	refused_tick(t);
@@ -326,13 +346,12 @@ static void *open_listeners(void *arg)
 static void *run_thread(void *arg)
 {
 	struct thread *t = arg;
-	char error[256];
 
 	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
 	prompt_wakes();
-	// sockets to peers are made there, when the privileges are gone
-	if (t->s->hub != NULL && listen_enter(t->s->conf.netns, error, sizeof(error)) != 0)
-		t->relay_off = true; // never use another namespace
+#define X(enter, begin, wait_ms, ready, tick, review) enter(t);
+	STREAM_ROUNDS(X)
+#undef X
 	__atomic_store_n(&t->progress.tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
 		round_of(t);

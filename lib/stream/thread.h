@@ -17,16 +17,15 @@
 #include "nap.h"
 #include "refused.h"
 #include "stream.h"
+#include "stream_features.h"
 #include "tls.h"
 
 #define STREAM_CHUNK 16384 // bytes of one read: a full TLS record, so libssl keeps no remainder
 
 struct conn;
-struct hub;
 struct identities;
 struct proxies;
 struct proxy;
-struct splice;
 
 struct thread {
 	// Written by any worker and by the thread.
@@ -69,15 +68,9 @@ struct thread {
 	uint64_t nap_ns;
 	struct refused refused; // recent refusals
 	uint64_t now_ms, scanned_ms;
-	bool relay_off; // the thread opens no sockets to peers
-	uint32_t relay_untold; // in-process connections not yet reported to workers
-	struct relay_look { // pending checks of connections and allocations
-		uint32_t left, next; // entries left to check, and the next index
-	} relay_conns, relay_allocs;
-	uint32_t relay_rules; // streams.rules of the last check of its connections
-	uint32_t relay_left, relay_at; // connections left to check, and the next index
-	struct splice *dry; // list of splices that wait for limits.rates
-	uint64_t dry_ms; // time of the last retry of these
+#define X(type, field) type field;
+	STREAM_THREAD(X)
+#undef X
 	uint32_t scan; // index of the next connection to check for deadlines
 	struct stream_stats stats; // written by the thread, read by any thread
 	struct gather gather; // messages of a worker for clients
@@ -96,8 +89,9 @@ struct streams {
 	pthread_mutex_t tls_lock; // guards identities
 	struct identities *identities;
 	struct proxies *proxies; // the allowed balancers
-	struct hub *hub; // state of relaying over TCP; NULL: off
-	uint32_t rules; // incremented by each change of the peer rules; written by stream_change
+#define X(type, field, make, end, files, changed) type field;
+	STREAM_COMMON(X)
+#undef X
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;
@@ -120,8 +114,8 @@ static inline uint32_t load_number(const uint32_t *number)
 #define WATCH_LISTENER (UINT64_C(2) << 32)
 #define WATCH_FRESH (UINT64_C(4) << 32)
 #define WATCH_PROXY (UINT64_C(8) << 32)
-#define WATCH_PORT (UINT64_C(16) << 32) // plus the place of a TCP allocation with a port
-#define WATCH_PEER (UINT64_C(32) << 32) // plus the index of a peer's connection
+#define WATCH_PORT (UINT64_C(16) << 32) // of a feature, plus its number for it
+#define WATCH_PEER (UINT64_C(32) << 32) // the same
 
 // Creates a thread without starting it. Returns NULL with errno on failure.
 struct thread *thread_create(struct streams *s, unsigned int index);

@@ -162,23 +162,29 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 
 	ASSERT(!bitset_has(&s->live, n->slot));
 	ASSERT(!wheel_armed(&s->wheel, n->slot));
-	if (n->is_tcp)
-		tcp_table_begin(s, n->slot, n->tcp_place);
-	else
+	if (n->kind == 0)
 		line_make(s, n->slot);
+#define X(state, begin, made, close, end) \
+	if (n->kind == (state))           \
+		begin(s, n->slot, n->place);
+	TURN_KINDS(X)
+#undef X
 	cold_make(s, v, n);
 	state_made(s, n, expires_ms);
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
 	sums_made(s, n->slot);
-	if (n->is_tcp)
-		tcp_table_made(s, n->slot);
-	else if (s->line_made != NULL)
+#define X(state, begin, made, close, end) \
+	if (n->kind == (state))           \
+		made(s, n->slot);
+	TURN_KINDS(X)
+#undef X
+	if (n->kind == 0 && s->line_made != NULL)
 		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);
 	ASSERT(s->stats.allocations == s->live.used);
-	ASSERT(alloc_is_tcp(s, n->slot) == n->is_tcp);
+	ASSERT(alloc_is_live(s, n->slot) && alloc_is_tcp(s, n->slot) == (n->kind == ALLOC_TCP));
 }
 
 bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
@@ -407,11 +413,14 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	const uint32_t sibling = alloc_sibling(s, slot);
 
 	ASSERT(bitset_has(&s->live, slot));
-	ASSERT(line_state(l) == ALLOC_LIVE || line_state(l) == ALLOC_TCP);
+	ASSERT(alloc_is_live(s, slot));
 	ASSERT(s->stats.allocations == s->live.used);
 	state_ended(s, slot);
-	if (alloc_is_tcp(s, slot))
-		tcp_table_close(s, slot);
+#define X(state, begin, made, close, end) \
+	if (line_state(l) == (state))     \
+		close(s, slot);
+	TURN_KINDS(X)
+#undef X
 	tell_ended(s, slot, reason);
 	peers_end(s, slot);
 	wheel_cancel(&s->wheel, slot);
@@ -430,8 +439,11 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	if (s->meters != NULL)
 		meters_end(s, slot);
 	s->stats.allocations--;
-	if (alloc_is_tcp(s, slot))
-		tcp_table_end(s, slot, quota.user);
+#define X(state, begin, made, close, end) \
+	if (line_state(l) == (state))     \
+		end(s, slot, quota.user);
+	TURN_KINDS(X)
+#undef X
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;

@@ -75,8 +75,8 @@ struct alloc_new {
 	const uint8_t *tid;
 	const struct turn_cred *cred;
 	struct quota_ref quota;
-	bool is_tcp; // a TCP allocation (RFC 6062), with the relay port of tcp_place
-	uint32_t tcp_place;
+	uint8_t kind; // 0 = relays datagrams; else the state of its line (lib/features/meson.build)
+	uint32_t place; // of an allocation of such a kind, for the feature
 };
 
 // Makes the allocation of v's client. False if the client table is full; nothing has then changed,

@@ -160,8 +160,9 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 		.rest = c->rest,
 		.realm = alloc_realm(s, slot),
 		.is_tcp = alloc_is_tcp(s, slot)};
-	if (out->is_tcp)
-		out->connections = tcp_table_connections(s, slot);
+#define X(usage, info) info(s, slot, out);
+	TURN_SHOWN(X)
+#undef X
 	usage_of(s, slot, &out->usage);
 	out->told = out->relay;
 	out->told.addr = external_told(&s->policy->external, &out->relay.addr);

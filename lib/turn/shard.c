@@ -9,7 +9,6 @@
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "state/area.h"
-#include "features/tcp/tcp_usage.h"
 
 #define LEADS 1024 // minimum number of redirects, and one per this number of slots:
 #define LEADS_PART 40
@@ -44,8 +43,7 @@ struct layout {
 	struct wheel_node *node;
 	void *clients, *ports, *live, *strangers, *refusals;
 	uint64_t *good;
-	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS],
-		*tcp;
+	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS];
 	struct trie_links *redirect_links;
 	struct turn_listener *listener;
 	struct turn_pools pools;
@@ -170,7 +168,6 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
 	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
-	l.tcp = arena_take(&a, tcp_table_size(p->config, p->worker));
 	l.size = a.used;
 	return l;
 }
@@ -260,7 +257,6 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->workers = (uint8_t)p->config->workers;
 	stranger_init(s, l.strangers);
 	s->percent = (uint8_t)l.pools.per_user;
-	tcp_table_init(s, l.tcp, p->config);
 	relayed_tell(s);
 	s->line_made = p->line_made;
 	s->moved = p->moved;
@@ -384,7 +380,9 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 {
 	switch (line_state(alloc_at(s, index))) {
 	case ALLOC_LIVE:
-	case ALLOC_TCP:
+#define X(state, begin, made, close, end) case state:
+		TURN_KINDS(X)
+#undef X
 		return alloc_due(s, index);
 	case ALLOC_REDIRECT:
 		redirect_due(s, index);
@@ -410,9 +408,11 @@ bool turn_shard_expire(struct turn_shard *s)
 	// one at a time: an allocation may have several hundred permissions and channels
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
-	more = tcp_usage_tick(s);
-	more |= fold_expire(refusals_fold(s->refusals), s->now_ms);
+	more = fold_expire(refusals_fold(s->refusals), s->now_ms);
 	more |= wheel_behind(&s->wheel, s->now_ms);
+#define X(tick) more |= tick(s);
+	TURN_TICKS(X)
+#undef X
 	return more;
 }
 
@@ -443,8 +443,7 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 
 	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
 	slot = alloc_lookup(s, &hashed);
-	if (slot == TURN_NONE ||
-		(line_state(alloc_at(s, slot)) != ALLOC_LIVE && !alloc_is_tcp(s, slot)))
+	if (slot == TURN_NONE || !alloc_is_live(s, slot))
 		return TURN_NONE;
 	slot = alloc_living(s, slot);
 	if (slot == TURN_NONE)

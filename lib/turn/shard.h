@@ -15,7 +15,6 @@
 #include "peers.h"
 #include "redirect.h"
 #include "state/record.h"
-#include "features/tcp/tcp_table.h"
 #include "turn_features.h"
 #include "turn_line.h"
 #include "turn_relay_map.h"
@@ -92,7 +91,6 @@ struct turn_shard {
 	void *ctx;
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
-	struct tcp_table tcp;
 	// True if peers' datagrams need more checks than that of the permission, because relay
 	// ports are shared or realms have relay pools.
 	bool peers_asked;
@@ -233,10 +231,20 @@ static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
 	return sibling != TURN_NONE && alloc_left(s, sibling) > 0 ? sibling : TURN_NONE;
 }
 
-// True for a TCP allocation (RFC 6062).
+// True for a TCP allocation (RFC 6062): always false if the feature is not built.
 static inline bool alloc_is_tcp(const struct turn_shard *s, uint32_t slot)
 {
+#ifdef FEATURE_TCP
 	return line_state(alloc_at(s, slot)) == ALLOC_TCP;
+#else
+	return false;
+#endif
+}
+
+// True if a slot has an allocation of any kind.
+static inline bool alloc_is_live(const struct turn_shard *s, uint32_t slot)
+{
+	return line_state(alloc_at(s, slot)) == ALLOC_LIVE || alloc_is_tcp(s, slot);
 }
 
 // Hash of a client's 5-tuple (the listener represents server address and protocol).

@@ -142,7 +142,7 @@ void turn_shard_check(struct turn_shard *s)
 
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++) {
 		const enum alloc_state state = line_state(alloc_at(s, slot));
-		const bool live = state == ALLOC_LIVE || state == ALLOC_TCP;
+		const bool live = alloc_is_live(s, slot);
 
 		ASSERT(live == bitset_has(&s->live, slot));
 		ASSERT(live || state == ALLOC_FREE || state == ALLOC_RESERVED);

@@ -4,7 +4,6 @@
 #include "turn_usage.h"
 #include "features/rates/meters.h"
 #include "shard.h"
-#include "features/tcp/tcp_usage.h"
 #include "turn_drop.h"
 #include "usage.h"
 
@@ -75,12 +74,14 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 
 		out->leg[leg].datagrams =
 			u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS + c.datagrams;
-		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes +
-			tcp_usage_noted(s, slot, leg);
+		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes;
 	}
 	for (unsigned int i = 0; i < TURN_LOSS_KEPT; i++)
 		out->lost[i] = u->lost[i];
 	meters_usage(s, slot, out);
+#define X(usage, info) usage(s, slot, out);
+	TURN_SHOWN(X)
+#undef X
 }
 
 static void count_loss(struct turn_shard *s, uint32_t slot, unsigned int loss)

@@ -66,7 +66,7 @@ struct fuzz_seen {
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;
-	uint64_t orders[STREAM_ORDER_REKEY + 1]; // to stream threads, by enum stream_order_kind
+	uint64_t orders[8]; // to stream threads, by enum stream_order_kind
 	uint64_t relayed; // times that bytes of a TCP allocation were
 	uint64_t tickets, shown; // given to Allocates, and to Refreshes with a ticket
 	uint64_t duals; // dual allocations made, or answered again
@@ -110,6 +110,16 @@ static inline uint32_t below(uint32_t bound)
 static inline bool chance(unsigned int percent)
 {
 	return below(100) < percent;
+}
+
+// True if clients may have TCP allocations.
+static inline bool fuzz_has_tcp(void)
+{
+#ifdef FEATURE_TCP
+	return fuzz.world.conf.turn.tcp.enabled;
+#else
+	return false;
+#endif
 }
 
 // True if clients may move.
@@ -267,6 +277,14 @@ void fuzz_threads_open(void);
 void fuzz_threads_stop(void); // before the world closes
 void fuzz_threads_close(void);
 void fuzz_threads_round(void);
+
+// --- orders.c: the thread's part of TCP allocations ----------------------------------------------
+
+void fuzz_orders_open(void);
+// Takes a message of a worker, if it is an order.
+bool fuzz_orders_take(const struct stream_message *m);
+// Peers connect, and bytes are relayed.
+void fuzz_orders_act(void);
 void fuzz_dtls_renew(struct fuzz_client *c);
 // Begins another DTLS session on the same 5-tuple, even if the old one was not closed.
 void fuzz_dtls_again(struct fuzz_client *c);

@@ -257,12 +257,14 @@ static void table(void)
 	row("handed", "from worker to worker", s->stats.handed_in, true);
 	row("turn", "allocations", s->stats.turn.allocations_total, true);
 	row("turn", "dual allocations", s->duals, true);
+#ifdef FEATURE_TCP
 	row("orders", "to listen", s->orders[STREAM_ORDER_LISTEN], true);
 	row("orders", "to connect", s->orders[STREAM_ORDER_CONNECT], true);
 	row("orders", "to bind", s->orders[STREAM_ORDER_BIND], true);
 	row("orders", "to admit", s->orders[STREAM_ORDER_ADMIT], true);
 	row("orders", "to take another token", s->orders[STREAM_ORDER_REKEY], false);
 	row("tcp", "bytes relayed", s->relayed, true);
+#endif
 	row("turn", "tickets given", s->tickets, FUZZ_MOBILITY);
 	row("turn", "tickets shown", s->shown, FUZZ_MOBILITY);
 	row("turn", "clients moved", s->stats.turn.moves, FUZZ_MOBILITY);

@@ -82,7 +82,7 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 {
 	const uint8_t even = chance(70) ? 0x80 : 0;
 
-	if (fuzz.world.conf.turn.tcp.enabled && c->via == VIA_STREAM && chance(40)) {
+	if (fuzz_has_tcp() && c->via == VIA_STREAM && chance(40)) {
 		stun_put_u32(w, STUN_REQUESTED_TRANSPORT, 6u << 24);
 		return;
 	}
@@ -149,9 +149,11 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 	case STUN_CONNECT:
 		put_peers(c, w, chance(95) ? 1 : 0);
 		break;
+#ifdef FEATURE_TCP
 	case STUN_CONNECTION_BIND:
 		stun_put_u32(w, STUN_CONNECTION_ID, fuzz_edge());
 		break;
+#endif
 	default:
 		break;
 	}
@@ -236,7 +238,7 @@ static enum stun_method pick_method(const struct fuzz_client *c)
 
 	if (!c->allocated || chance(3))
 		return STUN_ALLOCATE;
-	if (fuzz.world.conf.turn.tcp.enabled && c->via == VIA_STREAM && chance(15))
+	if (fuzz_has_tcp() && c->via == VIA_STREAM && chance(15))
 		return chance(70) ? STUN_CONNECT : STUN_CONNECTION_BIND;
 	if (chance(2))
 		return (enum stun_method)below(16);

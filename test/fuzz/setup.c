@@ -264,9 +264,11 @@ static void pick_realms(struct dp_world *w)
 // Few ports for TCP, so that they are used up.
 static void pick_tcp(struct dp_world *w)
 {
+#ifdef FEATURE_TCP
 	w->conf.turn.tcp = (struct turn_tcp){.enabled = chance(50),
 		.ports_lo = 61000,
 		.ports_hi = (uint16_t)PICK(61000, 61005, 61050)};
+#endif
 }
 
 #ifdef FEATURE_TOKENS

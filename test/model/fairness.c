@@ -135,6 +135,7 @@ static void redirects_config(void)
 
 // --- ports for TCP -------------------------------------------------------------------------------
 
+#ifdef FEATURE_TCP
 static void tcp_config(void)
 {
 	redirects_config();
@@ -157,6 +158,7 @@ static bool takes_tcp(int user)
 	restart_notes(&r);
 	return (f->burst.plan.flags & TURN_PLAN_ORDER) != 0;
 }
+#endif
 
 // --- permissions, channels, peers on shared ports ------------------------------------------------
 
@@ -319,7 +321,9 @@ static const struct row {
 	{"relay ports", ports_config, takes_port},
 	{"relay ports of both families", both_config, takes_both},
 	{"redirects, for want of a port", redirects_config, takes_port},
+#ifdef FEATURE_TCP
 	{"relay ports for TCP", tcp_config, takes_tcp},
+#endif
 	{"permissions", records_config, takes_permission},
 	{"channels", records_config, takes_channel},
 #ifdef FEATURE_SHARED

@@ -71,6 +71,9 @@ int conf_packets_check(struct conf_ctx *x);
 
 // Checks each exception port, and that each TCP listener on a port has one. 0 or -EINVAL.
 int conf_exceptions_check(struct conf_ctx *x);
+// Checks that the kernel can have TCP sockets on an own address; n is the key that wants them. 0 or
+// -EINVAL.
+int conf_exceptions_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n);
 
 // device_check.c: checks of device strings that go to DPDK.
 

@@ -80,7 +80,7 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 
 // TCP listeners are kernel sockets. The kernel has the address of a port only through an exception
 // port, or on an interface that the port shares with it.
-static int check_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n)
+int conf_exceptions_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n)
 {
 	const struct conf_port *p = conf_port_find(x->conf, a);
 
@@ -107,47 +107,6 @@ static int check_stream(struct conf_ctx *x, const struct addr *a, const struct c
 	return 0;
 }
 
-// Fails if a stream listener on a relay address has a port of relay.tcp.ports.
-static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
-{
-	const struct turn_config *t = &x->conf->turn;
-
-	if (!turn_listener_is_stream(l) || l->endpoint.port < t->tcp.ports_lo ||
-		l->endpoint.port > t->tcp.ports_hi)
-		return 0;
-	for (uint32_t i = 0; i < t->nb_relay; i++)
-		if (addr_eq(&t->relay[i], &l->endpoint.addr))
-			return conf_fail(x, conf_node_of(x->root, &t->tcp.ports_lo, 0),
-				"the range holds port %u, at which a relay address has a "
-				"listener: choose other ports",
-				l->endpoint.port);
-	return 0;
-}
-
-// TCP connections with peers are kernel sockets, too.
-static int check_relay(struct conf_ctx *x)
-{
-	const struct turn_config *t = &x->conf->turn;
-	const struct conf_node *n = conf_node_of(x->root, &t->tcp.enabled, 0);
-	uint32_t nb = 0;
-
-	if (!t->tcp.enabled)
-		return 0;
-	for (uint32_t i = 0; i < t->nb_listeners; i++) {
-		nb += turn_listener_is_stream(&t->listeners[i]);
-		if (check_apart(x, &t->listeners[i]) != 0)
-			return -EINVAL;
-	}
-	if (nb == 0)
-		return conf_fail(x, n,
-			"clients need TCP or TLS to ask for it: add a listener with transport: "
-			"tcp, tls or auto");
-	for (uint32_t i = 0; i < t->nb_relay; i++)
-		if (check_stream(x, &t->relay[i], n) != 0)
-			return -EINVAL;
-	return 0;
-}
-
 int conf_exceptions_check(struct conf_ctx *x)
 {
 	int rc = 0;
@@ -159,9 +118,9 @@ int conf_exceptions_check(struct conf_ctx *x)
 		const struct turn_listener *l = &x->conf->turn.listeners[i];
 
 		if (turn_listener_is_stream(l) &&
-			check_stream(x, &l->endpoint.addr,
+			conf_exceptions_stream(x, &l->endpoint.addr,
 				conf_node_of(x->root, &l->endpoint.addr, 0)) != 0)
 			rc = -EINVAL;
 	}
-	return check_relay(x) != 0 ? -EINVAL : rc;
+	return rc;
 }

@@ -13,7 +13,6 @@
 // address with the default of limits.unauthenticated.
 #define UNAUTHENTICATED_BURST 5
 #define BINDING_BURST 2
-#define TCP_CONNECTIONS_LEAST 1024 // connections with peers; each takes an open file
 #define NETWORK_SOURCES 2 // an IPv6 /48 may have as much as this number of /64s
 
 static uint32_t min_of(uint64_t a, uint32_t b)
@@ -35,12 +34,6 @@ static void derive_limits(struct conf *c)
 	derive_burst(&l->binding, BINDING_BURST);
 	if (l->lifetime_default_s == 0)
 		l->lifetime_default_s = min_of(LIFETIME_S, l->lifetime_max_s);
-	if (c->turn.tcp.connections == 0) {
-		const uint32_t ports = c->turn.tcp.ports_hi - c->turn.tcp.ports_lo + 1u;
-
-		c->turn.tcp.connections =
-			ports > TCP_CONNECTIONS_LEAST ? ports : TCP_CONNECTIONS_LEAST;
-	}
 	if (c->streams.per_network == 0)
 		c->streams.per_network = NETWORK_SOURCES * c->streams.per_source;
 	if (c->dtls.per_network == 0)

@@ -64,25 +64,6 @@ static const struct conf_key rows[] = {
 // Seconds without a message after which a session without an allocation is freed.
 {TESTS "dtls.idle", CONF_TIME, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120"},
 
-// Concurrent connections with peers. If unset: the number of relay.tcp.ports, but at least 1024.
-{TESTS "relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536)},
-// Connections with peers of one user: an eighth of all.
-{TESTS "relay.tcp.per-user", CONF_NUMBER, ONE(conf, turn.tcp.per_user), RANGE(1, 65536),
-	.def = "128"},
-// Connections with peers of one allocation.
-{TESTS "relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation),
-	RANGE(1, 65536), .def = "32"},
-// Connects of one user, per second and in a burst: too few for a port scan.
-{TESTS "relay.tcp.connects.rate", CONF_NUMBER, ONE(conf, turn.tcp.connects.rate),
-	RANGE(0, 1000000), .def = "20"},
-{TESTS "relay.tcp.connects.burst", CONF_NUMBER, ONE(conf, turn.tcp.connects.burst),
-	RANGE(1, 1000000), .def = "100"},
-// RFC 6062 section 5.2 gives a peer 30 seconds to answer and a client 30 seconds to bind.
-{TESTS "relay.tcp.timeout", CONF_TIME, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600),
-	.def = "30"},
-// Bytes that wait in each direction of a connection.
-{TESTS "relay.tcp.buffer", CONF_NUMBER, ONE(conf, turn.tcp.buffer), RANGE(16384, 1048576),
-	.def = "32768"},
 // Seconds that a freed relay port rests: late packets of a former peer reach no other client.
 {TESTS "relay.quarantine", CONF_TIME, ONE(conf, turn.quarantine_s), RANGE(0, 86400),
 	.def = "120"},

@@ -142,19 +142,6 @@ static const struct conf_key rows[] = {
 {"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
 	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
 	.def = "49152-65535", .help = "Relay ports on every relay address."},
-{"relay.tcp", CONF_SECTION, .help = "TCP between relay addresses and peers (RFC 6062), for clients "
-	"over TCP and TLS that ask for it. The sockets are the kernel's: every relay address is on "
-	"a port with `exception` in the namespace `streams.netns`, or on a `packet:` port. Own "
-	"addresses can be peers only if the box relays TCP from them. TCP allocations end at a "
-	"restart."},
-{"relay.tcp.enabled", CONF_BOOL, ONE(conf, turn.tcp.enabled), .def = "false",
-	.help = "Lets clients ask for TCP in REQUESTED-TRANSPORT."},
-{"relay.tcp.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.tcp.ports_lo),
-	.count = offsetof(struct conf, turn.tcp.ports_hi), .size = 2, RANGE(1024, 65535),
-	.def = "61000-61999", .help = "TCP ports to relay from, one for each allocation. They may "
-	"overlap `relay.ports`. Keep the kernel's own sockets off them: choose ports outside "
-	"`net.ipv4.ip_local_port_range`, or add them to `net.ipv4.ip_local_reserved_ports`. "
-	"Exception ports carry them without an entry in `allow`."},
 {"relay.default-family", CONF_CHOICE, ONE(conf, turn.default_family),
 	.choices = conf_family_choices, .def = "ipv4",
 	.help = "Family of the relayed transport address if an Allocate has neither "

@@ -15,7 +15,6 @@
 
 #define STREAM_RINGS_SHAKES 256 // datagrams of handshakes on their way to a thread
 #define STREAM_RINGS_NOTES 256 // in addition: sessions that a thread must free
-#define STREAM_RINGS_ADMITS 64 // in the ring down, in addition to media: orders to admit a peer
 #define STREAM_RINGS_SPARE 64 // buffers that a thread keeps for its next messages
 // Offset of a message: before it there is room for the headers of a datagram.
 #define STREAM_RINGS_MESSAGE_AT REWRITE_ANSWER_AT

@@ -8,7 +8,7 @@
 #include "path/backlog.h"
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
-#include "features/tcp/relay_tcp.h"
+#include "dp_features.h"
 #include "clients/sessions.h"
 #include "clients/stream_listeners.h"
 #include "conf.h"
@@ -88,10 +88,13 @@ unsigned int streams_take(
 			dtls_clients_from_thread(w, m[i]);
 			continue;
 		}
-		if (p->kind == MBUF_META_ATTEMPT || p->kind == MBUF_META_UNOPENED) {
-			relay_tcp_from_thread(w, m[i]);
-			continue;
-		}
+#define X(message, type, field, take) \
+	if (p->kind == (message)) {   \
+		take(w, m[i]);        \
+		continue;             \
+	}
+		DP_UP(X)
+#undef X
 		if (p->kind == MBUF_META_STREAM_ENDED)
 			w->ended[w->nb_ended++] = p->datagram;
 		rte_pktmbuf_free(m[i]);
@@ -182,22 +185,6 @@ bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 	return true;
 }
 
-bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn)
-{
-	const unsigned int thread = stream_thread_of(conn);
-	struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
-	struct mbuf_meta *p = mbuf_meta_of(m);
-
-	p->kind = MBUF_META_STREAM;
-	p->to_stream = (struct stream_down){.conn = conn, .kind = MBUF_META_ORDER};
-	if (rte_ring_count(y->down) >= y->media_max + STREAM_RINGS_ADMITS ||
-		rte_ring_sp_enqueue(y->down, m) != 0)
-		return false;
-	y->put++;
-	w->stream_wake |= 1u << thread;
-	return true;
-}
-
 void streams_connect(struct worker *w, uint32_t slot, uint64_t conn)
 {
 	if (w->stream_at[slot] == conn)
@@ -256,11 +243,12 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 		NULL);
 }
 
-void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+void streams_send(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, enum mbuf_meta_down kind)
 {
 	put_down(w, m,
 		&(struct stream_down){
-			.conn = v->stream, .lease_s = lease_of(w, v), .kind = MBUF_META_ORDER},
+			.conn = v->stream, .lease_s = lease_of(w, v), .kind = (uint8_t)kind},
 		NULL);
 }
 
@@ -340,10 +328,12 @@ static struct rte_ring *create_ring(uint32_t count, int socket)
 	return handover_ring(rte_align32pow2(count + 1), socket);
 }
 
-// Entries of a ring down: media, then orders to admit peers, and then answers.
+// Entries of a ring down: media, then messages of features, and then answers.
 static uint32_t down_of(const struct conf *c)
 {
-	return rte_align32pow2(c->streams.ring) + STREAM_RINGS_ADMITS + asks_max(c) + DP_BURST;
+#define X(kind, message, room) +(room)
+	return rte_align32pow2(c->streams.ring) DP_DOWN(X) + asks_max(c) + DP_BURST;
+#undef X
 }
 
 // Limit of empty buffers in one of `rings` rings. Without it, many workers and threads together
@@ -418,8 +408,10 @@ void streams_config(struct dp *d, const struct conf *c, struct streams_listeners
 		.room = (uint16_t)RTE_MIN(dp_data_room(c) - (uint32_t)STREAM_RINGS_MESSAGE_AT,
 			(uint32_t)STREAM_ROOM_MAX),
 		.dtls = sessions_config(c),
-		.relay = relay_tcp_config(c),
-		.ops = &streams_ops,
+#define X(field, config) .field = config(c),
+		DP_STREAMS(X)
+#undef X
+			.ops = &streams_ops,
 		.ctx = d};
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "stream.h"
+#include "workers/mbuf_meta.h"
 
 struct conf;
 struct dp;
@@ -53,9 +54,10 @@ void streams_asked(struct worker *w, const struct turn_view *v);
 // Sends an answer to the client of v, whose request is in m. Consumes the packet.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// Gives the order in m to the thread of the client of v, whose request was in m. Consumes the
-// packet.
-void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
+// Gives a message of another kind in m to the thread of the client of v, whose request was in m.
+// Consumes the packet.
+void streams_send(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, enum mbuf_meta_down kind);
 // Sends a peer's datagram to the client of slot v->slot; front, off and len of r are used. Consumes
 // the packet.
 void streams_forward(
@@ -76,8 +78,5 @@ const char *streams_cipher(const struct worker *w, uint64_t conn);
 // Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread. False if there is no
 // room; the caller keeps the packet. Notes have room of their own.
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m);
-// Gives an order to admit a peer to the thread of a connection. False if there is no room; the
-// caller keeps the packet.
-bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn);
 // Wakes the threads that have new messages from this round.
 void streams_wake(struct worker *w);

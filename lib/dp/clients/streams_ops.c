@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as their threads see the workers: the callbacks of lib/stream (struct
 // stream_ops), over the rings of stream_rings.h.
-#include "features/tcp/relay_tcp.h"
 #include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "see/event_rings.h"
@@ -114,6 +113,17 @@ static unsigned int take_down(const struct stream_rings *y, struct rte_mbuf **b,
 	return got;
 }
 
+// The kind for the thread (enum stream_kind) of a message from a worker.
+static uint8_t kind_of(uint8_t down)
+{
+#define X(kind, message, room) \
+	if (down == (kind))    \
+		return (message);
+	DP_DOWN(X)
+#undef X
+	return STREAM_BYTES;
+}
+
 // Takes no more entries than it can give back, even if it can keep no buffer as a spare.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
@@ -134,8 +144,7 @@ static unsigned int ops_receive(
 			.len = b[i]->data_len};
 		if (p->kind == MBUF_META_STREAM) {
 			m[i].media = p->to_stream.kind == MBUF_META_MEDIA;
-			m[i].kind =
-				p->to_stream.kind == MBUF_META_ORDER ? STREAM_ORDER : STREAM_BYTES;
+			m[i].kind = kind_of(p->to_stream.kind);
 			m[i].conn = p->to_stream.conn;
 			m[i].lease_s = p->to_stream.lease_s;
 			continue;
@@ -217,12 +226,4 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.release = ops_release,
 	.datagram = ops_datagram,
 	.shaken = ops_shaken,
-	.attempt = relay_tcp_attempt,
-	.unopened = relay_tcp_unopened,
-	.device = relay_tcp_device,
-	.lives = relay_tcp_lives,
-	.may_be_peer = relay_tcp_may_be_peer,
-	.counted = relay_tcp_counted,
-	.allow = relay_tcp_allow,
-	.relayed = relay_tcp_relayed,
 	.refused = ops_refused};

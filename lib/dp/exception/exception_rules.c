@@ -52,10 +52,13 @@ static void serve_relay(struct exception_rules *r, const struct conf *c, const s
 	const struct turn_config *t = &c->turn;
 	bool has = false;
 
-	for (uint32_t i = 0; t->tcp.enabled && i < t->nb_relay; i++)
+	for (uint32_t i = 0; i < t->nb_relay; i++)
 		has = has || conf_port_address(p, &t->relay[i]) != NULL;
-	for (uint32_t i = t->tcp.ports_lo; has && i <= t->tcp.ports_hi; i++)
+#define X(enabled, lo, hi, key)                                        \
+	for (uint32_t i = t->lo; has && t->enabled && i <= t->hi; i++) \
 		add_port(r->served[1], (uint16_t)i);
+	TURN_CONFIG_TCP_PORTS(X)
+#undef X
 }
 
 int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port)

@@ -6,7 +6,7 @@
 #include "addr.h"
 #include "bytes.h"
 #include "clients/client.h"
-#include "features/tcp/relay_tcp.h"
+#include "dp_features.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_view.h"
@@ -339,10 +339,13 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
-		if (unlikely((plan->flags & TURN_PLAN_ORDER) != 0)) {
-			relay_tcp_order(w, m, v, side);
-			break;
-		}
+#define X(flag, send)                                \
+	if (unlikely((plan->flags & (flag)) != 0)) { \
+		send(w, m, v, side);                 \
+		break;                               \
+	}
+		DP_REPLIES(X)
+#undef X
 		if (unlikely((plan->flags & TURN_PLAN_ASIDE) != 0)) {
 			v->listener = (uint8_t)plan->flow;
 			v->src_port = plan->channel;

@@ -235,13 +235,7 @@ static __rte_noinline void take_other(struct worker *w, struct rte_mbuf *m)
 		messages_apply(w, m);
 		break;
 	case MBUF_META_DATAGRAM:
-	case MBUF_META_STREAM: // these kinds are on other rings
-	case MBUF_META_STREAM_ENDED:
-	case MBUF_META_BUFFER:
-	case MBUF_META_DTLS:
-	case MBUF_META_DTLS_NOTE:
-	case MBUF_META_ATTEMPT:
-	case MBUF_META_UNOPENED:
+	default: // the other kinds are on other rings
 		break;
 	}
 }

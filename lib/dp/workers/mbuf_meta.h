@@ -5,11 +5,11 @@
 
 #include <rte_mbuf.h>
 
+#include "dp_features.h"
 #include "see/losses.h"
 #include "exception/exception_note.h"
 #include "ip/icmp_errors.h"
 #include "net.h"
-#include "features/tcp/stream_relay.h"
 #include "turn.h"
 #include "turn_shard.h"
 
@@ -27,12 +27,19 @@ enum mbuf_meta_kind {
 	MBUF_META_BUFFER, // an empty buffer is returned
 	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake the thread runs
 	MBUF_META_DTLS_NOTE, // message: state of such a handshake or session
-	MBUF_META_ATTEMPT, // message: a peer has connected to a TCP allocation
-	MBUF_META_UNOPENED, // message: the port of a TCP allocation could not be opened
+#define X(kind, type, field, take) kind,
+	DP_UP(X)
+#undef X
 };
 
 // Kinds of messages to a stream thread.
-enum mbuf_meta_down { MBUF_META_ANSWER, MBUF_META_MEDIA, MBUF_META_ORDER };
+enum mbuf_meta_down {
+	MBUF_META_ANSWER,
+	MBUF_META_MEDIA,
+#define X(kind, message, room) kind,
+	DP_DOWN(X)
+#undef X
+};
 
 // A message to a client on its way to a stream thread, as in struct stream_message.
 struct stream_down {
@@ -61,8 +68,9 @@ struct mbuf_meta {
 		struct exception_note exception; // on its way to or from the kernel
 		struct losses_held held; // for packets that a neighbour entry holds
 		struct stream_down to_stream; // STREAM on its way to a thread
-		struct stream_attempt attempt; // ATTEMPT
-		struct stream_place unopened; // UNOPENED
+#define X(kind, type, field, take) type field;
+		DP_UP(X)
+#undef X
 		struct {
 			uint64_t conn;
 			struct dtls_session *session;

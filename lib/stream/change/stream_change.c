@@ -42,7 +42,9 @@ void stream_change(struct streams *s, const struct stream_config *c)
 		__atomic_store_n(&s->listener[i].marked, c->listeners[i].marked, __ATOMIC_RELAXED);
 	}
 	proxies_change(s, c);
-	__atomic_fetch_add(&s->rules, 1, __ATOMIC_RELEASE); // threads see it in their next round
+#define X(type, field, make, end, files, changed) changed(s);
+	STREAM_COMMON(X)
+#undef X
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		listen_mark(s->thread[i]);
 }

@@ -335,8 +335,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 			conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		}
 		break;
-	case STREAM_BYTES:
-	case STREAM_ORDER:
+	default:
 		break;
 	}
 }

@@ -13,8 +13,6 @@
 #include "thread.h"
 #include "tls.h"
 
-#define CONNECTION_BIND 0x0b // second byte of a ConnectionBind request; the first is 0
-
 // Passes a message to the worker. False if the worker has no buffer for it now.
 static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
 {
@@ -34,10 +32,15 @@ static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uin
 	return true;
 }
 
-// True for a ConnectionBind request, which bytes for a peer may follow (RFC 6062 4.5).
+// True for a request that bytes may follow which are no messages.
 static bool is_bind(const struct thread *t, const uint8_t *message)
 {
-	return t->s->hub != NULL && message[0] == 0 && message[1] == CONNECTION_BIND;
+	bool found = false;
+
+#define X(type, field, waits, work, closed) found |= waits(t, message);
+	STREAM_CONNS(X)
+#undef X
+	return found;
 }
 
 static bool may_ask(const struct thread *t, const struct conn *c)

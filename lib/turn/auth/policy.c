@@ -288,8 +288,14 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	}
 	p->port_lo[0] = c->port_lo;
 	p->port_hi[0] = c->port_hi;
-	p->port_lo[1] = c->tcp.enabled ? c->tcp.ports_lo : 1;
-	p->port_hi[1] = c->tcp.enabled ? c->tcp.ports_hi : 0;
+	p->port_lo[1] = 1;
+#define X(enabled, lo, hi, key)        \
+	if (c->enabled) {              \
+		p->port_lo[1] = c->lo; \
+		p->port_hi[1] = c->hi; \
+	}
+	TURN_CONFIG_TCP_PORTS(X)
+#undef X
 	for (uint32_t i = 0; i < c->nb_local; i++) {
 		p->local[p->nb_local++] = c->local[i].addr;
 		if (c->local[i].beside)

@@ -8,7 +8,7 @@
 #include "turn_config_features.h"
 #include "hash.h"
 #include "turn_mark.h"
-#include "turn_order.h"
+#include "turn_config_features.h"
 
 #define TURN_BURST 32
 #define TURN_NONE UINT32_MAX
@@ -96,8 +96,8 @@ enum turn_verdict {
 // REPLY over UDP: from listener `flow` and to port `channel` of the client, not along the path of
 // the request (RFC 5780).
 #define TURN_PLAN_ASIDE 2
-// REPLY over a stream: carry out side->order first; its outcome selects one of the answers in
-// side->front (RFC 6062).
+// REPLY over a stream: carry out side->order (turn_order.h) first; its outcome selects one of the
+// answers in side->front (RFC 6062).
 #define TURN_PLAN_ORDER 4
 
 // The action for one datagram, in 16 bytes.
@@ -115,11 +115,13 @@ _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 #define TURN_SIDE_LEN 1664 // the longest is an answer with PADDING (RFC 5780)
 
 // Data that does not fit a plan: an answer, the front of a Data indication, the addresses of
-// TURN_SEND, an order.
+// TURN_SEND, and what features add.
 struct turn_side {
 	struct endpoint src, dst;
 	uint8_t front[TURN_SIDE_LEN];
-	struct turn_order order;
+#define X(type, field) type field;
+	TURN_CONFIG_SIDE(X)
+#undef X
 };
 
 struct turn_burst {

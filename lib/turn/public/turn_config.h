@@ -193,16 +193,6 @@ struct turn_realm {
 
 #define TURN_SOURCES_MAX 65536 // relay addresses, and their replacements in all pools
 
-// TCP allocations (RFC 6062).
-struct turn_tcp {
-	bool enabled;
-	uint16_t ports_lo, ports_hi; // of relayed transport addresses
-	uint32_t connections, per_user, per_allocation; // limits of concurrent connections to peers
-	struct limit connects; // Connect requests of a user
-	uint32_t timeout_s; // for a Connect, and for a connection that no client binds
-	uint32_t buffer; // bytes buffered per direction of each connection
-};
-
 struct turn_config {
 	struct turn_realm first; // there is always one realm
 	struct turn_realm *realms; // the further realms
@@ -227,7 +217,6 @@ struct turn_config {
 	uint16_t port_lo, port_hi; // relay ports
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
-	struct turn_tcp tcp;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell

@@ -8,7 +8,6 @@
 #include "requests/dual.h"
 #include "requests/elsewhere.h"
 #include "requests/method.h"
-#include "features/tcp/tcp.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "shard.h"
@@ -87,7 +86,8 @@ static bool is_sent_again(const struct turn_request *r)
 struct wanted {
 	uint32_t lifetime_s;
 	bool is_v4, is_dual; // is_dual: both families
-	bool is_tcp;
+	// For a transport other than UDP (lib/features/meson.build); NULL = UDP.
+	enum turn_refusal (*allocate)(struct turn_request *r, bool is_v4, uint32_t lifetime_s);
 	enum relay_ports_kind kind;
 };
 
@@ -153,13 +153,19 @@ static bool names_port(const struct turn_request *r)
 static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wanted *w)
 {
 	const struct stun_msg *m = &r->m;
+	uint8_t protocol;
 	bool zero;
 
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
 		return TURN_REFUSED_MALFORMED;
-	w->is_tcp = r->s->tcp.on && m->data[m->off[STUN_REQUESTED_TRANSPORT]] == IPPROTO_TCP;
-	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP && !w->is_tcp)
+	protocol = m->data[m->off[STUN_REQUESTED_TRANSPORT]];
+#define X(number, is_on, may_ask, allocates)     \
+	if (protocol == (number) && is_on(r->s)) \
+		w->allocate = allocates;
+	TURN_TRANSPORTS(X)
+#undef X
+	if (protocol != IPPROTO_UDP && w->allocate == NULL)
 		return TURN_REFUSED_TRANSPORT;
 #define X(wanted, made, put)           \
 	if (wanted(r) != TURN_GRANTED) \
@@ -168,10 +174,11 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 #undef X
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
 		return TURN_REFUSED_MALFORMED;
-	if (w->is_tcp && !tcp_is_client(r))
-		return TURN_REFUSED_TCP_CLIENT;
-	if (w->is_tcp && !tcp_may_ask(r))
-		return TURN_REFUSED_MALFORMED;
+#define X(number, is_on, may_ask, allocates)                          \
+	if (w->allocate == (allocates) && may_ask(r) != TURN_GRANTED) \
+		return may_ask(r);
+	TURN_TRANSPORTS(X)
+#undef X
 	if (names_port(r))
 		return TURN_GRANTED;
 	if (stun_has(m, STUN_EVEN_PORT) && m->alen[STUN_EVEN_PORT] != 1)
@@ -286,8 +293,8 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		refusal = alternates_refusal(r, names_port(r));
 	if (refusal != TURN_GRANTED)
 		return refusal;
-	if (w.is_tcp)
-		return tcp_allocate(r, w.is_v4, w.lifetime_s);
+	if (w.allocate != NULL)
+		return w.allocate(r, w.is_v4, w.lifetime_s);
 	// a shared port cannot be reserved for one client, nor can its neighbour
 	if (shard_shares_ports(r->s) && (names_port(r) || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;

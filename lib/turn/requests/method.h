@@ -13,9 +13,6 @@ enum turn_refusal method_refresh(struct turn_request *r);
 // permit.c
 enum turn_refusal method_create_permission(struct turn_request *r);
 enum turn_refusal method_channel_bind(struct turn_request *r);
-// RFC 6062 (tcp.c). When granted, r->order is set.
-enum turn_refusal method_connect(struct turn_request *r);
-enum turn_refusal method_connection_bind(struct turn_request *r);
 
 // Parts of Allocate that others need, too. The first appends the attributes of a success response,
 // both for a new allocation and for a retransmitted request. The second counts one allocation of

@@ -7,7 +7,6 @@
 #include "limits/stranger.h"
 #include "features/alternates/alternates.h"
 #include "requests/method.h"
-#include "features/tcp/tcp.h"
 #include "route.h"
 #include "shard.h"
 
@@ -17,16 +16,16 @@ static const struct method {
 	uint16_t method;
 	bool authenticated; // requires long-term credentials
 	bool allocation; // requires an allocation
-	bool tcp; // of RFC 6062: unknown unless relay.tcp is on
+	bool (*is_on)(const struct turn_shard *s); // else it is unknown; NULL = always on
 	enum turn_refusal (*handle)(struct turn_request *r);
-} methods[] = {
-	{STUN_BINDING, false, false, false, method_binding},
-	{STUN_ALLOCATE, true, false, false, method_allocate},
-	{STUN_REFRESH, true, true, false, method_refresh},
-	{STUN_CREATE_PERMISSION, true, true, false, method_create_permission},
-	{STUN_CHANNEL_BIND, true, true, false, method_channel_bind},
-	{STUN_CONNECT, true, true, true, method_connect},
-	{STUN_CONNECTION_BIND, true, false, true, method_connection_bind},
+} methods[] = {{STUN_BINDING, false, false, NULL, method_binding},
+	{STUN_ALLOCATE, true, false, NULL, method_allocate},
+	{STUN_REFRESH, true, true, NULL, method_refresh},
+	{STUN_CREATE_PERMISSION, true, true, NULL, method_create_permission},
+	{STUN_CHANNEL_BIND, true, true, NULL, method_channel_bind},
+#define X(method, allocation, is_on, handle) {method, true, allocation, is_on, handle},
+	TURN_METHODS(X)
+#undef X
 };
 
 // The default phrases (RFC 8489 14.8, RFC 8656 19).
@@ -65,7 +64,8 @@ static const char *phrase_of(const struct turn_refusal_info *info)
 static const struct method *method_find(const struct turn_shard *s, uint16_t method)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (methods[i].method == method && (!methods[i].tcp || s->tcp.on))
+		if (methods[i].method == method &&
+			(methods[i].is_on == NULL || methods[i].is_on(s)))
 			return &methods[i];
 	return NULL;
 }
@@ -163,8 +163,13 @@ static void begin_error(struct turn_request *r, enum turn_refusal refusal, bool 
 		alternates_put(r);
 }
 
-// Appends integrity and fingerprint. Returns the length of the answer, or 0 if it failed.
-static uint16_t sign_answer(struct turn_request *r, bool signed_)
+void request_begin_error(struct turn_request *r, unsigned int code)
+{
+	begin_answer(r, STUN_ERROR);
+	stun_put_error(&r->w, code, usual_phrase(code));
+}
+
+uint16_t request_sign(struct turn_request *r, bool signed_)
 {
 	if (signed_) {
 		// Signs with the kind that the request had: clients that echo PASSWORD-ALGORITHMS
@@ -184,44 +189,12 @@ static uint16_t sign_answer(struct turn_request *r, bool signed_)
 static enum turn_refusal finish_answer(
 	struct turn_request *r, enum turn_refusal refusal, bool signed_, struct turn_plan *plan)
 {
-	const uint16_t len = sign_answer(r, signed_);
+	const uint16_t len = request_sign(r, signed_);
 
 	if (len == 0)
 		return TURN_REFUSED_INTERNAL;
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 	return refusal;
-}
-
-// Signs the success response, and after it the answers for the other outcomes of the order.
-static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *plan)
-{
-	static const uint16_t codes[] = {
-#define X(id, code) [id] = code,
-		TURN_ORDER_ANSWERS(X)
-#undef X
-	};
-	uint16_t total = 0;
-
-	for (unsigned int i = 0; i < TURN_ANSWER_END; i++) {
-		uint16_t len;
-
-		if (!tcp_may_end(r->order, i))
-			continue;
-		if (codes[i] != 0) {
-			begin_answer(r, STUN_ERROR);
-			stun_put_error(&r->w, codes[i], usual_phrase(codes[i]));
-		}
-		len = sign_answer(r, true);
-		if (len == 0)
-			return TURN_REFUSED_INTERNAL;
-		r->order->len[i] = len;
-		r->w.buf += len;
-		r->w.cap = (uint16_t)(r->w.cap - len);
-		total = (uint16_t)(total + len);
-	}
-	*plan = (struct turn_plan){
-		.verdict = TURN_REPLY, .flags = TURN_PLAN_ORDER, .front_len = total};
-	return TURN_GRANTED;
 }
 
 // Answers a request whose sender is not authenticated, within the budgets; else stays silent.
@@ -380,8 +353,11 @@ static enum turn_refusal handle_signed(
 	} else if (method->method == STUN_ALLOCATE || method->method == STUN_REFRESH) {
 		stun_put(&r->w, STUN_SOFTWARE, SOFTWARE, strlen(SOFTWARE));
 	}
-	if (refusal == TURN_GRANTED && r->order->kind != TURN_ORDER_NONE)
-		return finish_order(r, plan);
+#define X(is_many, answer)                         \
+	if (refusal == TURN_GRANTED && is_many(r)) \
+		return answer(r, plan);
+	TURN_ANSWERS(X)
+#undef X
 	return finish_answer(r, refusal, true, plan);
 }
 
@@ -498,7 +474,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		.policy = s->policy,
 		.slot = v->slot,
 		.tuple_slot = v->slot,
-		.order = &side->order};
+		.side = side};
 	const struct method *method = method_find(s, m->method);
 	enum turn_refusal refusal;
 
@@ -508,7 +484,6 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		return route_drop(plan, TURN_DROP_BINDING_OFF);
 	if (turn_view_is_back(v)) // this is the home of its client
 		v->via = TURN_NO_WORKER;
-	side->order.kind = TURN_ORDER_NONE;
 	r.w.buf = side->front;
 	r.w.cap = sizeof(side->front);
 	if (shard_handshakes(s, v->listener))

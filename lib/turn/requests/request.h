@@ -21,8 +21,7 @@ struct turn_request {
 	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
 	struct endpoint peer; // requested peer of a refused request, for the event; :: = no peer
-	// Set by a handler: the answer depends on the outcome of this order.
-	struct turn_order *order;
+	struct turn_side *side; // side->front has the answer
 	// If slot is an allocation that the request names: that of the 5-tuple, or TURN_NONE.
 	uint32_t tuple_slot;
 	bool handover; // set by a handler: hand the datagram to `worker`
@@ -36,3 +35,8 @@ struct turn_request {
 // message.
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side);
+// Begins an error response with the usual phrase, and discards what the writer has.
+void request_begin_error(struct turn_request *r, unsigned int code);
+// Appends integrity, if signed_, and fingerprint. Returns the length of the answer, or 0 if it
+// failed.
+uint16_t request_sign(struct turn_request *r, bool signed_);

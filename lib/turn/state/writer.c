@@ -79,7 +79,7 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 		.relay = (uint16_t)alloc_relay_index(s, n->slot),
 		.kind = STATE_ALLOCATION,
 		.flags = (c->rest ? STATE_REST : 0) | (c->rfc8489 ? STATE_RFC8489 : 0) |
-			(n->is_tcp ? STATE_TCP : 0),
+			(n->kind == ALLOC_TCP ? STATE_TCP : 0),
 		.alg = c->alg,
 		.name_len = c->name_len,
 		.realm_tag = realm_tag(s, c->quota_user)};

@@ -530,12 +530,11 @@ static void test_seconds_take_units(void **state)
 {
 	struct conf *c = load_edit("log:",
 		"test-constants: {relay.quarantine: 3m,\n"
-		"  relay.tcp.timeout: 45s, limits.lifetime.default: 20m, log.bursts: 1m,\n"
+		"  limits.lifetime.default: 20m, log.bursts: 1m,\n"
 		"  streams.handshake: 5s, streams.idle: 1h, dtls.handshake: 6s, dtls.idle: 1d}\n"
 		"log:");
 
 	assert_int_equal(c->turn.quarantine_s, 180);
-	assert_int_equal(c->turn.tcp.timeout_s, 45);
 	assert_int_equal(c->turn.limits.lifetime_default_s, 1200);
 	assert_int_equal(c->log.bursts_s, 60);
 	assert_int_equal(c->streams.handshake_s, 5);

@@ -50,10 +50,6 @@ static void other_limits_follow_from_limits(void **state)
 	c = conf_file_changed("log:", "streams: {per-source: 7}\ndtls: {per-source: 0}\nlog:");
 	assert_int_equal(c->streams.per_network, 14);
 	assert_int_equal(c->dtls.per_network, 0);
-	assert_int_equal(c->turn.tcp.connections, 1024);
-	conf_free(c);
-	c = conf_file_changed("  default-family: ipv4\n", "  tcp: {ports: 50000-59999}\n");
-	assert_int_equal(c->turn.tcp.connections, 10000);
 	conf_free(c);
 }
 

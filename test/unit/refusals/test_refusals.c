@@ -211,6 +211,7 @@ static void other_user(void)
 }
 
 #include "provoke_mobility.inc"
+#include "provoke_tcp.inc"
 
 static void family(void)
 {
@@ -225,51 +226,6 @@ static void transport(void)
 	open();
 	begin_allocate(IPPROTO_TCP);
 	fixture_ask(&f, &ivan);
-}
-
-// RFC 6062: relay.tcp, and a TCP listener.
-static void open_tcp(void)
-{
-	static struct turn_listener listeners[2];
-
-	listeners[0] = c.listeners[0];
-	listeners[1] = (struct turn_listener){c.listeners[0].endpoint, TURN_OVER_TCP};
-	c.listeners = listeners;
-	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61001};
-	open();
-}
-
-static void tcp_client(void)
-{
-	open_tcp();
-	begin_allocate(IPPROTO_TCP);
-	fixture_ask(&f, &ivan);
-}
-
-static void ask_connect(void)
-{
-	const struct endpoint peer = fixture_endpoint("10.99.0.1", 22);
-
-	fixture_begin(&f, STUN_REQUEST, STUN_CONNECT);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
-	fixture_ask(&f, &ivan);
-}
-
-static void tcp_method(void)
-{
-	open_tcp();
-	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	ask_connect();
-}
-
-static void tcp_own(void)
-{
-	open_tcp();
-	ivan.listener = 1;
-	begin_allocate(IPPROTO_TCP);
-	fixture_sign(&f, &ivan);
-	fixture_send(&f, &ivan);
-	ask_connect();
 }
 
 static void sent_to(const char *addr, enum turn_alternates_when when)
@@ -504,9 +460,9 @@ static const struct refusal {
 #endif
 	{TURN_REFUSED_FAMILY, family, STUN_ALLOCATE, 440, IVAN, true},
 	{TURN_REFUSED_TRANSPORT, transport, STUN_ALLOCATE, 442, IVAN, true},
-	{TURN_REFUSED_TCP_CLIENT, tcp_client, STUN_ALLOCATE, 400, IVAN, true},
-	{TURN_REFUSED_TCP_METHOD, tcp_method, STUN_CONNECT, 403, IVAN, true},
-	{TURN_REFUSED_TCP_OWN, tcp_own, STUN_CONNECT, 403, IVAN, true, "10.99.0.1", 22},
+#ifdef FEATURE_TCP
+	PROVOKE_TCP,
+#endif
 	{TURN_REFUSED_PEER_FAMILY, peer_family, STUN_CREATE_PERMISSION, 443, IVAN, true, "fd99::9"},
 	{TURN_REFUSED_ALTERNATE, alternate, STUN_ALLOCATE, 300, IVAN, true},
 	{TURN_REFUSED_ALTERNATE_ALWAYS, alternate_always, STUN_ALLOCATE, 300, IVAN, true},
@@ -620,7 +576,7 @@ static void every_reason_has_a_test_and_a_text(void **state)
 		}
 		assert_int_equal(n,
 			!OF_TOKENS(refusal) && !OF_MOBILITY(refusal) && !OF_RESERVATIONS(refusal) &&
-				!OF_SHARED(refusal));
+				!OF_SHARED(refusal) && !OF_TCP(refusal));
 		assert_int_equal(names, n);
 		assert_true(strlen(info->text) > 0);
 	}

@@ -3,9 +3,12 @@
 // policy, and the old one is freed when no thread can read it.
 #include <errno.h>
 
-#include "features/tcp/relay_tcp.h"
 #include "datapath.h"
 #include "dp_world.h"
+#include "feature_names.h"
+#ifdef FEATURE_TCP
+#include "features/tcp/relay_tcp.h"
+#endif
 #include "turn_event.h"
 #include "path/worker.h"
 
@@ -115,6 +118,7 @@ static void allocations_of_denied_peers_end(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_TCP
 static void reload_denying(const struct endpoint *peer, struct prefix *deny)
 {
 	struct turn_config t = world.conf.turn;
@@ -138,24 +142,25 @@ static void a_thread_allows_peers_of_old_and_new_rules(void **state)
 	world_open(&world, *state);
 	reload_denying(&was_denied, &deny[0]);
 	finish();
-	assert_false(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
-	assert_true(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
+	assert_false(relay_tcp_ops.may_be_peer(world.dp, 0, &was_denied));
+	assert_true(relay_tcp_ops.may_be_peer(world.dp, 0, &is_denied));
 	reload_denying(&is_denied, &deny[1]);
-	assert_false(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
+	assert_false(relay_tcp_ops.may_be_peer(world.dp, 0, &was_denied));
 	for (unsigned int i = 0; i < 3; i++) { // workers answer, and the reload is not ticked
 		if (i == 0)
 			assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
 		else
 			world_round(&world);
-		assert_true(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
-		assert_true(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
-		assert_false(relay_tcp_may_be_peer(world.dp, 0, &never));
+		assert_true(relay_tcp_ops.may_be_peer(world.dp, 0, &was_denied));
+		assert_true(relay_tcp_ops.may_be_peer(world.dp, 0, &is_denied));
+		assert_false(relay_tcp_ops.may_be_peer(world.dp, 0, &never));
 	}
 	finish();
-	assert_true(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
-	assert_false(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
+	assert_true(relay_tcp_ops.may_be_peer(world.dp, 0, &was_denied));
+	assert_false(relay_tcp_ops.may_be_peer(world.dp, 0, &is_denied));
 	world_close(&world);
 }
+#endif
 
 // A user above a lowered limit keeps exactly the new number of allocations, on whichever workers
 // they are.
@@ -326,8 +331,10 @@ int main(void)
 		WORLD_CASE(nothing_is_lost, setups, 2),
 		WORLD_CASE(allocations_of_denied_peers_end, setups, 0),
 		WORLD_CASE(allocations_of_denied_peers_end, setups, 2),
+#ifdef FEATURE_TCP
 		WORLD_CASE(a_thread_allows_peers_of_old_and_new_rules, setups, 0),
 		WORLD_CASE(a_thread_allows_peers_of_old_and_new_rules, setups, 2),
+#endif
 		WORLD_CASE(a_lower_quota_ends_the_excess, setups, 0),
 		WORLD_CASE(a_lower_quota_ends_the_excess, setups, 2),
 		cmocka_unit_test(a_full_worker_ends_a_crowd_in_time),

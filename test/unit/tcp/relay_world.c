@@ -204,8 +204,9 @@ static const struct stream_ops ops = {.home = home,
 	.rouse = kick,
 	.ended = ended,
 	.receive = receive,
-	.release = release,
-	.attempt = attempted,
+	.release = release};
+
+static const struct stream_relay_ops relay_ops = {.attempt = attempted,
 	.unopened = unopened,
 	.device = device,
 	.lives = lives,
@@ -462,6 +463,7 @@ static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 		.relay = *relay,
 		.identities = identities,
 		.ops = &ops};
+	config.relay.ops = &relay_ops;
 	world.allowed[0] = world.allowed[1] = INT64_MAX / 2;
 	world.streams = stream_start(&config, error, sizeof(error));
 	if (world.streams == NULL)

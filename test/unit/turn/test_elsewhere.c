@@ -458,6 +458,7 @@ static void test_shared(void **state)
 
 // --- ports for TCP -------------------------------------------------------------------------------
 
+#ifdef FEATURE_TCP
 static unsigned int allocate_tcp(struct fixture_client *c)
 {
 	struct fixture *f;
@@ -508,6 +509,7 @@ static void test_tcp_share(void **state)
 	}
 	assert_int_equal(of_eve, 24);
 }
+#endif
 
 #define EACH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -529,8 +531,10 @@ int main(void)
 #ifdef FEATURE_SHARED
 		EACH(test_shared),
 #endif
+#ifdef FEATURE_TCP
 		EACH(test_tcp_ports),
 		EACH(test_tcp_share),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,30 +67,44 @@ void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	const struct turn_side *side)
 {
 	if (order_put(m, w, side, 0))
-		streams_order(w, m, v);
+		streams_send(w, m, v, MBUF_META_ORDER);
 	else
 		worker_drop(w, m, DP_DROP_HEADROOM);
 }
 
-// The answer to an attempt is not a client's datagram: neither it nor the question is counted.
-static void answer_attempt(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
+bool relay_tcp_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 {
+	const unsigned int thread = stream_thread_of(conn);
+	struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
+	struct mbuf_meta *p = mbuf_meta_of(m);
+
+	p->kind = MBUF_META_STREAM;
+	p->to_stream = (struct stream_down){.conn = conn, .kind = MBUF_META_ORDER};
+	if (rte_ring_count(y->down) >= y->media_max + RELAY_TCP_ADMITS ||
+		rte_ring_sp_enqueue(y->down, m) != 0)
+		return false;
+	y->put++;
+	w->stream_wake |= 1u << thread;
+	return true;
+}
+
+// The answer to an attempt is not a client's datagram: neither it nor the question is counted.
+void relay_tcp_attempted(struct worker *w, struct rte_mbuf *m)
+{
+	const struct stream_attempt a = mbuf_meta_of(m)->attempt;
 	struct turn_side side;
 
-	turn_tcp_attempt(w->shard, a->owner.place, a->owner.allocation, &a->peer, &side);
+	turn_tcp_attempt(w->shard, a.owner.place, a.owner.allocation, &a.peer, &side);
 	// if there is no room the thread asks again
-	if (!order_put(m, w, &side, a->number) || !streams_admit(w, m, a->conn))
+	if (!order_put(m, w, &side, a.number) || !relay_tcp_admit(w, m, a.conn))
 		rte_pktmbuf_free(m);
 }
 
-void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m)
+void relay_tcp_not_opened(struct worker *w, struct rte_mbuf *m)
 {
-	const struct mbuf_meta *p = mbuf_meta_of(m);
-	const struct stream_attempt a = p->attempt;
+	const struct stream_place *p = &mbuf_meta_of(m)->unopened;
 
-	if (p->kind == MBUF_META_ATTEMPT)
-		return answer_attempt(w, m, &a);
-	turn_tcp_ended(w->shard, p->unopened.place, p->unopened.allocation);
+	turn_tcp_ended(w->shard, p->place, p->allocation);
 	rte_pktmbuf_free(m);
 }
 
@@ -102,7 +116,7 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, struct rte_mbuf *m
 	stream_rings_kick(ctx, w);
 }
 
-void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+static void ops_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_attempt *a)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m->buf);
@@ -112,7 +126,7 @@ void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct s
 	put_up(ctx, t, w, m->buf);
 }
 
-void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+static void ops_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_place *place)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m->buf);
@@ -135,7 +149,7 @@ static void device_of(const struct conf_port *p, char name[STREAM_DEVICE_LEN])
 		snprintf(name, STREAM_DEVICE_LEN, "%s", spec.name);
 }
 
-void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN])
+static void ops_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN])
 {
 	const struct conf_port *p = conf_port_find(((const struct dp *)ctx)->conf, a);
 
@@ -144,7 +158,7 @@ void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_L
 		device_of(p, name);
 }
 
-bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
+static bool ops_lives(void *ctx, unsigned int w, const struct stream_place *p)
 {
 	const struct dp *d = ctx;
 
@@ -155,7 +169,7 @@ bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
 // of a new one. A worker may have allowed a peer by the next policy that the old one denies. If
 // only the old one allows it, that is found when all workers have the next policy: threads then
 // check all their connections.
-bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
+static bool ops_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
 	struct dp *d = ctx;
 	bool allowed;
@@ -167,7 +181,7 @@ bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer
 	return allowed;
 }
 
-void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
+static void ops_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
 {
 	const struct dp *d = ctx;
 
@@ -187,7 +201,7 @@ static struct turn_tcp_way direction_of(const struct stream_flow *f)
 		.leg = f->to_client ? TURN_FROM_PEER : TURN_FROM_CLIENT};
 }
 
-uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
+static uint32_t ops_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 {
 	const struct dp *d = ctx;
 	const struct turn_tcp_way direction = direction_of(f);
@@ -195,7 +209,7 @@ uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 	return turn_tcp_take(d->worker[f->worker]->shard, &direction, want, now_ms(d));
 }
 
-bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
+static bool ops_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
 {
 	const struct dp *d = ctx;
 	const struct turn_tcp_way direction = direction_of(f);
@@ -203,6 +217,15 @@ bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed,
 
 	return turn_tcp_moved(d->worker[f->worker]->shard, &direction, &n, now_ms(d));
 }
+
+const struct stream_relay_ops relay_tcp_ops = {.attempt = ops_attempt,
+	.unopened = ops_unopened,
+	.device = ops_device,
+	.lives = ops_lives,
+	.may_be_peer = ops_may_be_peer,
+	.counted = ops_counted,
+	.allow = ops_allow,
+	.relayed = ops_relayed};
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -218,5 +241,6 @@ struct stream_relay relay_tcp_config(const struct conf *c)
 		.per_allocation = t->per_allocation,
 		.connects = t->connects,
 		.timeout_s = t->timeout_s,
-		.buffer = t->buffer};
+		.buffer = t->buffer,
+		.ops = &relay_tcp_ops};
 }

@@ -98,6 +98,7 @@ struct hub {
 	struct bucket connects[HUB_CONNECTS]; // by user
 	uint32_t *by_id, *by_peer, *by_user; // heads of chains
 	uint32_t mask; // mask of their hashes
+	uint32_t rules; // incremented by each change of the peer rules, without the lock
 	uint32_t used, free, nb; // of connections: entries ever used, head of the free list, number
 	uint32_t free_user, used_users;
 };

@@ -51,7 +51,7 @@ static void publish_count(const struct thread *t, const struct hub_alloc *a)
 	const struct stream_config *c = &t->s->conf;
 
 	if (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
-		c->ops->counted(c->ctx, a->worker, &a->place, a->nb);
+		c->relay.ops->counted(c->ctx, a->worker, &a->place, a->nb);
 }
 
 static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
@@ -120,15 +120,15 @@ static void order_listen(struct thread *t, const struct ordered *d)
 	if (a == NULL)
 		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
 	a->control = d->conn;
-	t->s->conf.ops->device(t->s->conf.ctx, &a->relayed.addr, a->device);
+	t->s->conf.relay.ops->device(t->s->conf.ctx, &a->relayed.addr, a->device);
 	a->thread = (uint8_t)t->index;
-	a->fd = t->relay_off ? -1 : sockets_listen(&a->relayed, a->device);
+	a->fd = t->relay.off ? -1 : sockets_listen(&a->relayed, a->device);
 	if (a->fd >= 0 && epoll_ctl(t->fresh, EPOLL_CTL_ADD, a->fd, &e) != 0) {
 		close(a->fd);
 		a->fd = -1;
 	}
 	if (a->fd < 0) {
-		count_no_file(t, !t->relay_off);
+		count_no_file(t, !t->relay.off);
 		a->failed = true;
 		stats_add(&t->stats.relay_unopened, 1);
 		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
@@ -246,7 +246,7 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 		return false;
 	}
 	bitset_put(&hub_of(t)->untold, hub_index(hub_of(t), p), true);
-	t->relay_untold++;
+	t->relay.untold++;
 	stats_add(&t->stats.relay_connected, 1);
 	send_answer(t, d, STREAM_ANSWER_DONE);
 	return true;
@@ -326,7 +326,7 @@ static void order_admit(struct thread *t, const struct ordered *d)
 	a = hub_alloc_of(h, &c->owner);
 	if (a != NULL && hub_conn_find(h, d->o.id) != NULL) { // the worker will draw another ID
 		bitset_put(&h->untold, i, true);
-		t->relay_untold++;
+		t->relay.untold++;
 		return;
 	}
 	if (a == NULL || d->o.id == 0 || !hub_conn_name(h, c, d->o.id)) {
@@ -396,7 +396,7 @@ static void ask_worker(struct thread *t, struct hub_conn *c, const struct stream
 		.conn = c->control};
 
 	c->asked_ms = t->now_ms;
-	conf->ops->attempt(conf->ctx, t->index, c->worker, m, &a);
+	conf->relay.ops->attempt(conf->ctx, t->index, c->worker, m, &a);
 }
 
 void orders_ask(struct thread *t)
@@ -407,7 +407,7 @@ void orders_ask(struct thread *t)
 	uint32_t i = 0;
 
 	pthread_mutex_lock(&h->lock);
-	t->relay_untold = 0;
+	t->relay.untold = 0;
 	while ((i = bitset_next(&h->untold, i, h->used)) < h->used) {
 		struct hub_conn *c = &h->conn[i++];
 
@@ -417,7 +417,7 @@ void orders_ask(struct thread *t)
 			bitset_put(&h->untold, hub_index(h, c), false);
 			ask_worker(t, c, &m);
 		} else {
-			t->relay_untold++; // retry in the next round
+			t->relay.untold++; // retry in the next round
 			t->stalled = true;
 		}
 	}
@@ -483,7 +483,7 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	return true;
 }
 
-void orders_port(struct thread *t, uint32_t place)
+void orders_port(struct thread *t, uint32_t place, uint32_t events)
 {
 	struct hub *h = hub_of(t);
 	struct hub_alloc *a = &h->alloc[place];
@@ -550,7 +550,7 @@ static bool alloc_lives(const struct thread *t, uint8_t worker, const struct str
 {
 	const struct stream_config *c = &t->s->conf;
 
-	return c->ops->lives(c->ctx, worker, p);
+	return c->relay.ops->lives(c->ctx, worker, p);
 }
 
 // Asks a worker again: its answer is lost if its queue to this thread was full.
@@ -559,7 +559,7 @@ static void ask_again(struct thread *t, struct hub_conn *c)
 	if (c->state != HUB_ACCEPTED || t->now_ms < c->asked_ms + ASK_AGAIN_MS)
 		return;
 	bitset_put(&hub_of(t)->untold, hub_index(hub_of(t), c), true);
-	t->relay_untold++;
+	t->relay.untold++;
 }
 
 // Returns what it has cost.
@@ -609,7 +609,7 @@ static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 		return HUB_END_COST;
 	}
 	if (a->failed && conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
-		conf->ops->unopened(conf->ctx, t->index, a->worker, &m, &a->place);
+		conf->relay.ops->unopened(conf->ctx, t->index, a->worker, &m, &a->place);
 		a->failed = false;
 	}
 	return 1;
@@ -637,14 +637,14 @@ void orders_tick(struct thread *t)
 	struct hub *h = hub_of(t);
 
 	pthread_mutex_lock(&h->lock);
-	look_ask(&t->relay_conns, h->used);
-	look_ask(&t->relay_allocs, h->conf.ports);
+	look_ask(&t->relay.conns, h->used);
+	look_ask(&t->relay.allocs, h->conf.ports);
 	pthread_mutex_unlock(&h->lock);
 }
 
 bool orders_are_due(const struct thread *t)
 {
-	return t->relay_conns.left > 0 || t->relay_allocs.left > 0;
+	return t->relay.conns.left > 0 || t->relay.allocs.left > 0;
 }
 
 // Each kind has its own budget, so that closing many of one does not delay the other.
@@ -653,9 +653,9 @@ void orders_review(struct thread *t)
 	struct hub *h = hub_of(t);
 
 	pthread_mutex_lock(&h->lock);
-	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay_conns.left > 0;)
-		cost += judge_conn(t, &h->conn[look_next(&t->relay_conns, h->used)]);
-	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay_allocs.left > 0;)
-		cost += judge_alloc(t, &h->alloc[look_next(&t->relay_allocs, h->conf.ports)]);
+	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay.conns.left > 0;)
+		cost += judge_conn(t, &h->conn[look_next(&t->relay.conns, h->used)]);
+	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay.allocs.left > 0;)
+		cost += judge_alloc(t, &h->alloc[look_next(&t->relay.allocs, h->conf.ports)]);
 	pthread_mutex_unlock(&h->lock);
 }

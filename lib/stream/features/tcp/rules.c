@@ -18,7 +18,7 @@ bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *p
 {
 	const struct stream_config *c = &t->s->conf;
 
-	return c->ops->may_be_peer(c->ctx, t->s->hub->user[user].realm, peer);
+	return c->relay.ops->may_be_peer(c->ctx, t->s->hub->user[user].realm, peer);
 }
 
 // Resets both sides. The kernel discards the bytes that it still has for the peer, and the client
@@ -51,8 +51,8 @@ static unsigned int review_conn(struct thread *t, struct hub_conn *c)
 bool rules_are_due(const struct thread *t)
 {
 	return t->s->hub != NULL &&
-		(t->relay_left > 0 ||
-			t->relay_rules != __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE));
+		(t->relay.mine.left > 0 ||
+			t->relay.rules != __atomic_load_n(&t->s->hub->rules, __ATOMIC_ACQUIRE));
 }
 
 // If the rules change during a check of all connections, the check goes around once from its
@@ -60,19 +60,19 @@ bool rules_are_due(const struct thread *t)
 // entries.
 void rules_review(struct thread *t)
 {
-	const uint32_t rules = __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE);
+	const uint32_t rules = __atomic_load_n(&t->s->hub->rules, __ATOMIC_ACQUIRE);
 	struct hub *h = t->s->hub;
 	unsigned int cost = 0;
 
 	pthread_mutex_lock(&h->lock);
-	if (t->relay_rules != rules) {
-		t->relay_rules = rules;
-		t->relay_left = h->used;
+	if (t->relay.rules != rules) {
+		t->relay.rules = rules;
+		t->relay.mine.left = h->used;
 	}
-	for (; cost < HUB_PORTION && t->relay_left > 0; t->relay_left--) {
-		if (t->relay_at >= h->used)
-			t->relay_at = 0;
-		cost += review_conn(t, &h->conn[t->relay_at++]);
+	for (; cost < HUB_PORTION && t->relay.mine.left > 0; t->relay.mine.left--) {
+		if (t->relay.mine.next >= h->used)
+			t->relay.mine.next = 0;
+		cost += review_conn(t, &h->conn[t->relay.mine.next++]);
 	}
 	pthread_mutex_unlock(&h->lock);
 }

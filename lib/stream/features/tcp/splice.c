@@ -65,7 +65,7 @@ static void rest_take(const struct thread *t, struct splice *s, struct conn *c)
 	const struct stream_config *conf = &t->s->conf;
 	const struct stream_flow f = flow_of(s, false);
 
-	if (c->rest_len > 0 && conf->ops->relayed(conf->ctx, &f, 0, c->rest_len)) {
+	if (c->rest_len > 0 && conf->relay.ops->relayed(conf->ctx, &f, 0, c->rest_len)) {
 		memcpy(s->to_peer.buf, c->rest + c->rest_at, c->rest_len);
 		s->to_peer.len = c->rest_len;
 	}
@@ -181,15 +181,15 @@ static bool fill_buffer(struct thread *t, struct splice *s, struct direction *w,
 
 	if (w->len > 0 || w->ended)
 		return true;
-	allowed = conf->ops->allow(conf->ctx, &f, w->size);
-	if (allowed == 0 && !w->dry && conf->ops->lives(conf->ctx, f.worker, &f.owner))
+	allowed = conf->relay.ops->allow(conf->ctx, &f, w->size);
+	if (allowed == 0 && !w->dry && conf->relay.ops->lives(conf->ctx, f.worker, &f.owner))
 		stats_add(&t->stats.relay_held, 1);
 	w->dry = allowed == 0; // the tick notices the end of the allocation
 	if (w->dry)
 		return true;
 	n = f.to_client ? peer_read(s->peer, w->buf, allowed)
 			: client_read(s->client, w->buf, allowed);
-	if (!conf->ops->relayed(conf->ctx, &f, allowed, n > 0 ? (uint32_t)n : 0) && n > 0) {
+	if (!conf->relay.ops->relayed(conf->ctx, &f, allowed, n > 0 ? (uint32_t)n : 0) && n > 0) {
 		w->dry = true; // drop bytes that are not counted
 		return true;
 	}
@@ -278,9 +278,9 @@ static void dry_put(struct splice **list, struct splice *s)
 
 void splice_dry(struct thread *t)
 {
-	struct splice *list = t->dry;
+	struct splice *list = t->relay.dry;
 
-	t->dry = NULL;
+	t->relay.dry = NULL;
 	if (list != NULL)
 		list->link = &list;
 	while (list != NULL) {
@@ -306,7 +306,7 @@ static bool give_way(struct thread *t, struct splice *s)
 	if (!s->to_peer.shut || !__atomic_load_n(&s->peer->wanted, __ATOMIC_ACQUIRE))
 		return false;
 	if (sockets_unsent(s->peer->fd)) {
-		dry_put(&t->dry, s); // retries in a few milliseconds
+		dry_put(&t->relay.dry, s); // retries in a few milliseconds
 		return false;
 	}
 	sockets_reset(s->peer->fd);
@@ -338,7 +338,7 @@ void splice_work(struct thread *t, struct conn *c)
 	if (give_way(t, s))
 		return;
 	if (s->to_peer.dry || s->to_client.dry)
-		dry_put(&t->dry, s);
+		dry_put(&t->relay.dry, s);
 	if (i >= TURNS || c->events != EVENTS)
 		rearm_epoll(t, c, s);
 }

@@ -13,15 +13,6 @@
 
 #define STREAM_DEVICE_LEN 16 // name of a kernel interface, with its NUL
 
-// Limits of relaying over TCP. Its sockets are made in stream_config.netns.
-struct stream_relay {
-	uint32_t ports; // relay ports of all workers, which limits the allocations; 0 = off
-	uint32_t connections, per_user, per_allocation; // limits of peer connections
-	struct limit connects; // rate of Connects of one user
-	uint32_t timeout_s; // seconds to connect to a peer, and to bind a connection
-	uint32_t buffer; // bytes of the buffer of each direction of each connection
-};
-
 // An allocation, and its place among all relay ports: the lowest port has place 0.
 struct stream_place {
 	uint64_t allocation; // never 0, and never reused
@@ -76,4 +67,43 @@ struct stream_attempt {
 	struct endpoint peer;
 	uint64_t number; // the stream thread's number for it
 	uint64_t conn; // the client's control connection
+};
+
+struct stream_message;
+
+// Questions and notes of stream threads to workers, as in struct stream_ops, with its ctx.
+struct stream_relay_ops {
+	// Passes the buffer of the last `take` to the worker: a peer has connected to a relay port
+	// (RFC 6062 5.3). The worker answers with STREAM_ORDER_ADMIT. Never fails.
+	void (*attempt)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+		const struct stream_attempt *a);
+	// Passes the buffer of the last `take` to the worker: the relay port of an allocation could
+	// not be opened. Never fails.
+	void (*unopened)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+		const struct stream_place *p);
+	// Writes the name of the kernel interface that has a relay address; "" = any interface.
+	void (*device)(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
+	// True if a TCP allocation still exists. Any thread.
+	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
+	// True if the current rules allow an endpoint as a peer of the realm's allocations. Call
+	// stream_change after each change of the rules. Any thread.
+	bool (*may_be_peer)(void *ctx, uint8_t realm, const struct endpoint *peer);
+	// Publishes the number of peer connections of an allocation.
+	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
+	// Reserves up to want bytes of the rate limits and returns their number; 0: no byte may be
+	// relayed now. Any thread.
+	uint32_t (*allow)(void *ctx, const struct stream_flow *f, uint32_t want);
+	// Counts bytes about to be relayed, and returns the rest of the reserved (allowed) bytes.
+	// False: the allocation has ended, and no byte may be relayed. Any thread.
+	bool (*relayed)(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
+};
+
+// Relaying over TCP. Its sockets are made in stream_config.netns.
+struct stream_relay {
+	uint32_t ports; // relay ports of all workers, which limits the allocations; 0 = off
+	uint32_t connections, per_user, per_allocation; // limits of peer connections
+	struct limit connects; // rate of Connects of one user
+	uint32_t timeout_s; // seconds to connect to a peer, and to bind a connection
+	uint32_t buffer; // bytes of the buffer of each direction of each connection
+	const struct stream_relay_ops *ops; // NULL = off
 };

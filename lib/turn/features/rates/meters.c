@@ -6,7 +6,6 @@
 #include "features/rates/accounts.h"
 #include "shard.h"
 #include "tables/table.h"
-#include "features/tcp/tcp_usage.h"
 #include "turn_drop.h"
 
 // Parties without an account: one that never has credit, so that a meter with it always calls
@@ -99,7 +98,9 @@ void meters_policy(struct turn_shard *s)
 		t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
 		t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
 	}
-	tcp_usage_policy(s);
+#define X(apply) apply(s);
+	TURN_RATES(X)
+#undef X
 }
 
 void turn_shard_set_meters(struct turn_shard *s, struct turn_meters *t)

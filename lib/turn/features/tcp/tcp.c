@@ -13,7 +13,8 @@
 #include "features/tcp/tcp.h"
 #include "shard.h"
 
-bool tcp_is_client(const struct turn_request *r)
+// True if the client came over TCP or TLS (RFC 6062 5.1, 5.4).
+static bool is_client(const struct turn_request *r)
 {
 	const struct turn_shard *s = r->s;
 
@@ -21,12 +22,19 @@ bool tcp_is_client(const struct turn_request *r)
 		turn_listener_is_stream(&s->listener[r->v->listener]);
 }
 
-bool tcp_may_ask(const struct turn_request *r)
+enum turn_refusal tcp_may_ask(const struct turn_request *r)
 {
-	return !stun_has(&r->m, STUN_DONT_FRAGMENT) && !stun_has(&r->m, STUN_EVEN_PORT);
+	if (!is_client(r))
+		return TURN_REFUSED_TCP_CLIENT;
+	return stun_has(&r->m, STUN_DONT_FRAGMENT) || stun_has(&r->m, STUN_EVEN_PORT)
+		? TURN_REFUSED_MALFORMED
+		: TURN_GRANTED;
 }
 
-bool tcp_may_end(const struct turn_order *o, unsigned int answer)
+// --- orders --------------------------------------------------------------------------------------
+
+// True if an order can have this outcome, enum turn_answer.
+static bool may_end(const struct turn_order *o, unsigned int answer)
 {
 	static const uint8_t outcomes[] = {
 		[TURN_ORDER_LISTEN] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_NO_PORT,
@@ -42,10 +50,11 @@ bool tcp_may_end(const struct turn_order *o, unsigned int answer)
 // Begins the order of a request.
 static struct turn_order *order_begin(struct turn_request *r, enum turn_order_kind kind)
 {
-	struct turn_order *o = r->order;
+	struct turn_order *o = &r->side->order;
 
 	*o = (struct turn_order){
 		.kind = (uint8_t)kind, .realm = r->policy->number, .listener = r->v->listener};
+	r->ordered = true;
 	memcpy(o->ident, r->cred.ident, sizeof(o->ident));
 	// Many clients share the kid, so the token itself must be the same.
 	if (cred_is_token(&r->cred))
@@ -64,10 +73,41 @@ static struct turn_order *order_of(struct turn_request *r, enum turn_order_kind 
 }
 
 // The stream threads know an allocation's token only from orders.
-void tcp_rekey(struct turn_request *r)
+void tcp_refreshed(struct turn_request *r)
 {
-	if (!alloc_is_of_far(r->s, r->slot, &r->cred, r->policy->number))
+	if (cred_is_token(&r->cred) && alloc_is_tcp(r->s, r->slot) &&
+		!alloc_is_of_far(r->s, r->slot, &r->cred, r->policy->number))
 		order_of(r, TURN_ORDER_REKEY);
+}
+
+enum turn_refusal tcp_answer(struct turn_request *r, struct turn_plan *plan)
+{
+	static const uint16_t codes[] = {
+#define X(id, code) [id] = code,
+		TURN_ORDER_ANSWERS(X)
+#undef X
+	};
+	struct turn_order *o = &r->side->order;
+	uint16_t total = 0;
+
+	for (unsigned int i = 0; i < TURN_ANSWER_END; i++) {
+		uint16_t len;
+
+		if (!may_end(o, i))
+			continue;
+		if (codes[i] != 0)
+			request_begin_error(r, codes[i]);
+		len = request_sign(r, true);
+		if (len == 0)
+			return TURN_REFUSED_INTERNAL;
+		o->len[i] = len;
+		r->w.buf += len;
+		r->w.cap = (uint16_t)(r->w.cap - len);
+		total = (uint16_t)(total + len);
+	}
+	*plan = (struct turn_plan){
+		.verdict = TURN_REPLY, .flags = TURN_PLAN_ORDER, .front_len = total};
+	return TURN_GRANTED;
 }
 
 // --- Allocate ------------------------------------------------------------------------------------
@@ -78,7 +118,7 @@ static enum turn_refusal make_alloc(struct turn_request *r, const struct alloc_n
 	struct turn_shard *s = r->s;
 
 	if (!alloc_make(s, r->v, n)) {
-		tcp_table_give(s, n->tcp_place, n->quota.user);
+		tcp_table_give(s, n->place, n->quota.user);
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = n->slot;
@@ -97,13 +137,13 @@ static enum turn_refusal take_port(const struct turn_request *r, bool is_v4, str
 		.kind = RELAY_PORTS_ANY,
 		.user = n->quota.user,
 		.per_user = r->policy->limits.per_user};
-	enum turn_refusal refusal = tcp_table_take(s, n->quota.user, &n->tcp_place);
+	enum turn_refusal refusal = tcp_table_take(s, n->quota.user, &n->place);
 
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	refusal = relayed_take(s, &want, &n->slot);
 	if (refusal != TURN_GRANTED)
-		tcp_table_give(s, n->tcp_place, n->quota.user);
+		tcp_table_give(s, n->place, n->quota.user);
 	return refusal;
 }
 
@@ -113,7 +153,7 @@ enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t life
 	struct alloc_new n = {.lifetime_ms = lifetime_s * 1000,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
-		.is_tcp = true};
+		.kind = ALLOC_TCP};
 	enum turn_refusal refusal = method_count_one(r, &n.quota);
 
 	if (refusal != TURN_GRANTED)
@@ -197,7 +237,7 @@ enum turn_refusal method_connection_bind(struct turn_request *r)
 {
 	uint32_t id;
 
-	if (!tcp_is_client(r))
+	if (!is_client(r))
 		return TURN_REFUSED_TCP_CLIENT;
 	if (!stun_get_u32(&r->m, STUN_CONNECTION_ID, &id))
 		return TURN_REFUSED_MALFORMED;

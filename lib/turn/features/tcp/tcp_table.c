@@ -19,9 +19,9 @@ static uint32_t part_of(const struct turn_config *c, unsigned int worker)
 	return (n - worker - 1) / c->workers + 1;
 }
 
-size_t tcp_table_size(const struct turn_config *c, unsigned int worker)
+size_t tcp_table_size(const struct turn_shard_params *p, uint32_t permissions)
 {
-	const uint32_t nb = part_of(c, worker);
+	const uint32_t nb = part_of(p->config, p->worker);
 
 	return nb > 0 ? nb * (sizeof(struct tcp_place) + sizeof(uint32_t)) + share_size(nb) : 0;
 }
@@ -32,15 +32,16 @@ static void tell_vacancy(const struct turn_shard *s)
 	vacancy_tell_tcp(&relay_map_vacancies(s->map)[s->worker], s->tcp.free);
 }
 
-void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c)
+void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p)
 {
+	const struct turn_config *c = p->config;
 	struct tcp_table *t = &s->tcp;
 
 	t->nb = t->free = part_of(c, s->worker);
 	t->place = mem;
 	t->rest = (uint32_t *)(t->place + t->nb);
 	if (t->nb > 0) {
-		t->share = share_part(0, t->nb, s->percent);
+		t->share = share_part(0, t->nb, turn_shard_pools(p).per_user);
 		share_init(&t->share, t->rest + t->nb, t->nb);
 	}
 	tell_vacancy(s);
@@ -49,6 +50,11 @@ void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c
 	t->on = c->tcp.enabled;
 	for (uint32_t i = 0; i < t->nb; i++)
 		t->rest[i] = i;
+}
+
+bool tcp_is_on(const struct turn_shard *s)
+{
+	return s->tcp.on;
 }
 
 // Places are numbered over all workers.
@@ -139,10 +145,11 @@ uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port)
 								: TURN_NONE;
 }
 
-uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot)
+void tcp_table_show(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
 {
-	return __atomic_load_n(
-		&find_place(s, tcp_table_place(s, slot))->connections, __ATOMIC_RELAXED);
+	if (alloc_is_tcp(s, slot))
+		out->connections = __atomic_load_n(
+			&find_place(s, tcp_table_place(s, slot))->connections, __ATOMIC_RELAXED);
 }
 
 uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation)

@@ -13,6 +13,9 @@
 #include "turn_refusal.h"
 #include "turn_tcp.h"
 
+struct turn_info;
+struct turn_shard_params;
+
 // One relay port. Ports are dealt to the workers one by one: the first worker has the lowest.
 struct tcp_place {
 	uint64_t allocation; // its ID; 0 = none. The worker writes it, stream threads read it
@@ -50,9 +53,11 @@ struct tcp_table {
 	uint64_t folded_ms; // time of the last counting
 };
 
-// Bytes of tcp_table_init's memory for a worker.
-size_t tcp_table_size(const struct turn_config *c, unsigned int worker);
-void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c);
+// Bytes of tcp_table_init's memory.
+size_t tcp_table_size(const struct turn_shard_params *p, uint32_t permissions);
+void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p);
+// True if clients may have TCP allocations.
+bool tcp_is_on(const struct turn_shard *s);
 
 // Allocates a port for a user (the user half of a quota_ref); *place gets its place among all
 // places of the box. TURN_REFUSED_NO_PORT if no port is left, TURN_REFUSED_PORT_SHARE if the user
@@ -73,8 +78,8 @@ void tcp_table_end(struct turn_shard *s, uint32_t slot, uint64_t user);
 uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot);
 // The place of a port of any worker; TURN_NONE if it is not a relay port for TCP.
 uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port);
-// Number of connections to peers of a slot's TCP allocation.
-uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot);
+// Sets the number of connections to peers of a slot's allocation, if it is a TCP allocation.
+void tcp_table_show(const struct turn_shard *s, uint32_t slot, struct turn_info *out);
 // Slot of the allocation that has a place, if it still has that ID; else TURN_NONE.
 uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation);
 // A random CONNECTION-ID. The threads check that no other connection has it.

@@ -89,11 +89,12 @@ void tcp_usage_end(struct turn_shard *s, uint32_t slot)
 	}
 }
 
-uint64_t tcp_usage_noted(const struct turn_shard *s, uint32_t slot, unsigned int leg)
+void tcp_usage_show(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 {
-	return alloc_is_tcp(s, slot)
-		? __atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES
-		: 0;
+	for (unsigned int leg = 0; alloc_is_tcp(s, slot) && leg < 2; leg++)
+		out->leg[leg].bytes +=
+			__atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED) &
+			MOVED_BYTES;
 }
 
 void tcp_usage_policy(struct turn_shard *s)

@@ -9,14 +9,15 @@
 
 struct tcp_place;
 struct turn_shard;
+struct turn_usage;
 
 // Begins the counts of the allocation that a place is about to get; slot is set.
 void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p);
 // Adds the noted bytes to the usage of a TCP allocation that its place no longer has: threads note
 // nothing for it from now on.
 void tcp_usage_end(struct turn_shard *s, uint32_t slot);
-// Bytes noted but not yet added by tcp_usage_tick; 0 for a UDP allocation.
-uint64_t tcp_usage_noted(const struct turn_shard *s, uint32_t slot, unsigned int leg);
+// Adds the bytes of a TCP allocation that are noted but not yet added by tcp_usage_tick.
+void tcp_usage_show(const struct turn_shard *s, uint32_t slot, struct turn_usage *out);
 // Applies the rates of the shard's policy and meters. Accounts follow in tcp_usage_tick.
 void tcp_usage_policy(struct turn_shard *s);
 // Processes some of the places. True if there is more work to do at once.

@@ -8,7 +8,6 @@
 #include "auth/policy.h"
 #include "features/tokens/oauth.h"
 #include "requests/request.h"
-#include "features/tcp/tcp.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -104,8 +103,6 @@ void tokens_refreshed(struct turn_request *r)
 
 	if (!cred_is_token(&r->cred))
 		return;
-	if (alloc_is_tcp(r->s, r->slot))
-		tcp_rekey(r);
 	rekey_one(r->s, r->slot, &r->cred);
 	if (sibling != TURN_NONE)
 		rekey_one(r->s, sibling, &r->cred);

@@ -63,6 +63,7 @@ struct turn_config fixture_config(void)
 			.lifetime_max_s = 3600}};
 }
 
+#ifdef FEATURE_TCP
 void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi)
 {
 	static struct turn_listener listeners[3];
@@ -73,6 +74,7 @@ void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi)
 	c->nb_listeners = 3;
 	c->tcp = (struct turn_tcp){.enabled = true, .ports_lo = lo, .ports_hi = hi};
 }
+#endif
 
 static void count_made(void *ctx, uint32_t slot)
 {
