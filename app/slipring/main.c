@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "check_said.h"
+#include "commit.h"
 #include "conf.h"
 #include "conf_lcores.h"
 #include "conf_drivers.h"
@@ -472,6 +473,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	case OPTS_VERSION:
 		printf("slipring %s (%s)\n", SLIPRING_VERSION, rte_version());
+		printf("commit: %s\n", SLIPRING_COMMIT);
 		printf("features: %s\n", FEATURES[0] != '\0' ? FEATURES : "none");
 		return EXIT_SUCCESS;
 	case OPTS_MANUAL:
