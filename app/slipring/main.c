@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sysexits.h>
 #include <sys/random.h>
 
@@ -463,6 +464,12 @@ int main(int argc, char **argv)
 	char error[256];
 	struct opts o;
 
+	if (argc > 1 && strcmp(argv[1], "init") == 0) {
+		execv(SLIPRING_BINDIR "/slipring-init", argv + 1);
+		fprintf(stderr, "slipring: " SLIPRING_BINDIR "/slipring-init: %s\n",
+			strerror(errno));
+		return EXIT_FAILURE;
+	}
 	if (opts_parse(&o, argc, argv, error, sizeof(error)) != 0) {
 		fprintf(stderr, "slipring: %s\nTry: slipring --help\n", error);
 		return EXIT_FAILURE;

@@ -22,6 +22,7 @@ static const struct option long_options[] = {
 void opts_help(FILE *out)
 {
 	fputs("Usage: slipring -c FILE [-- EAL-ARGS]\n"
+	      "  or:  slipring init [OPTIONS]\n"
 	      "  or:  slipring --check -c FILE\n"
 	      "  or:  slipring --show-driver NAME [-c FILE]\n"
 	      "  or:  slipring --show-needs -c FILE\n"
@@ -36,6 +37,9 @@ void opts_help(FILE *out)
 	      "  -- EAL-ARGS        passed to DPDK after eal.args of the configuration; they "
 	      "win\n"
 	      "                     over what slipring would choose (lcores, memory, prefix)\n"
+	      "Setting up:\n"
+	      "  init [OPTIONS]     look at this machine and write a configuration for it\n"
+	      "                     (init --help, slipring-init(1))\n"
 	      "Looking:\n"
 	      "      --check        print all errors and warnings of the configuration, and\n"
 	      "                     where it does not fit this machine; change nothing\n"

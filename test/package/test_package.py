@@ -29,20 +29,10 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 CONFINE = "/src/test/lab/operation/confine.py"
 NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
-CONFIG = f"""\
-ports:
-  - name: wan
-    device: packet:s0
-    addresses: [{SERVER}/24]
-listeners:
-  - {{address: {SERVER}}}
-relay: {{addresses: [{SERVER}]}}
-auth: {{realm: turn.example, secrets: ["a secret of a test machine"]}}
-peers: {{allow: [192.0.2.0/24]}}
-"""
+SECRET = "a secret of a test machine"
 # Written by the package manager itself, for any package
 OF_APT = re.compile(
-    "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|systemd/system|[^/]*-$)|run|tmp|proc|sys|dev|src|debs)"
+    "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|[^/]*-$)|run|tmp|proc|sys|dev|src|debs)"
     "(/|$)|.*__pycache__"
 )
 ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow")
@@ -198,7 +188,7 @@ def loadgen(root, *options):
     done = root.run(
         "slipring-loadgen", "--client-port", "net_af_packet0,iface=c0", "--server", SERVER,
         "--client-addr", "192.0.2.10-192.0.2.19/24", "--peer-addr", "192.0.2.20/24", "--secret",
-        "a secret of a test machine", "--user", "load", "--clients", "10", "--pps", "500", "--warmup", "0",
+        SECRET, "--user", "load", "--clients", "10", "--pps", "500", "--warmup", "0",
         "--duration", "1", "--json", *options, side="c",
     )  # fmt: skip
     return json.loads(done.stdout)
@@ -246,8 +236,25 @@ def check_fresh(root):
         root.run(program, "--help")
 
 
+def check_init(root):
+    """`slipring init` writes a file that the server starts with. Its peers are on a subnet for examples,
+    which is refused by default."""
+    said = root.run("slipring", "init", "--yes", "--realm", "turn.example", "--secret", SECRET, side="s").stderr
+    assert f"turnutils_uclient -y -W '{SECRET}' {SERVER}" in said, said
+    for command in re.findall(r"^  ((?:mkdir|ln) .*)$", said, re.M):
+        root.run(*shlex.split(command))
+    assert os.path.islink(root.path + "/etc/systemd/system/slipring.service.d/packet.conf"), said
+    owner = root.run("stat", "-c", "%a %U %G", "/etc/slipring/slipring.yaml").stdout.split()
+    assert owner == ["640", "root", "slipring"], owner
+    root.write("/etc/slipring/conf.d/accounts.yaml", 'auth: {users: [{name: ivan, password: "a password"}]}\n')
+    with open(root.path + "/etc/slipring/slipring.yaml", "a") as file:
+        file.write("peers: {allow: [192.0.2.0/24]}\n")
+    root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s")
+
+
 def check_reload(root, unit):
-    root.write("/etc/slipring/slipring.yaml", CONFIG + "limits: {per-user: 100}\n", 0o640)
+    with open(root.path + "/etc/slipring/slipring.yaml", "a") as file:
+        file.write("limits: {per-user: 100}\n")
     done = root.run("env", "MAINPID=" + str(unit.pid()), *unit.line("ExecReload"), side="s")
     step("reload: " + (done.stdout + done.stderr).strip().splitlines()[0])
 
@@ -276,7 +283,7 @@ def check_upgrade(root, unit, folder):
     command = root.words(
         "slipring-loadgen", "--client-port", "net_af_packet0,iface=c0", "--server", SERVER,
         "--client-addr", "192.0.2.10-192.0.2.19/24", "--peer-addr", "192.0.2.20/24", "--secret",
-        "a secret of a test machine", "--user", "load", "--clients", "10", "--pps", "200", "--warmup", "0",
+        SECRET, "--user", "load", "--clients", "10", "--pps", "200", "--warmup", "0",
         "--duration", "60", "--stats-period", "0", side="c",
     )  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as clients:
@@ -319,8 +326,7 @@ def main():
         install(root, old)
         step(f"installed with what they depend on in {time.monotonic() - start:.0f} s")
         check_fresh(root)
-        root.write("/etc/slipring/slipring.yaml", CONFIG, 0o640)
-        root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s")
+        check_init(root)
         unit = Unit(root)
         cleanup.callback(unit.kill)
         unit.start()

@@ -20,7 +20,7 @@ import lab as labs
 import server as servers
 import streams
 
-SCRIPT = os.path.join(labs.TOP, "app/slipring-import/slipring-import")
+SCRIPT = os.path.join(labs.TOP, "app/setup/slipring-import")
 sys.path.insert(0, sites.FILES)
 from import_cases import CASES  # noqa: E402
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-import: it parses lines and values like coturn, converts each key or
-reports it, and slipring accepts the results.
+"""slipring-import: it parses like coturn, converts or reports each key; slipring accepts the results.
 
 Argument: the slipring program, which checks the results.
 """
@@ -19,12 +18,13 @@ import unittest
 sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
-SCRIPT = os.path.join(TOP, "app/slipring-import/slipring-import")
+SCRIPT = os.path.join(TOP, "app/setup/slipring-import")
 sys.path.insert(0, os.path.dirname(SCRIPT))
 
-from coturn import box, keys, rules, sections, settings, syntax, table  # noqa: E402
+from coturn import keys, rules, sections, settings, syntax, table  # noqa: E402
 from coturn.document import Document, scalar  # noqa: E402
 from coturn.key import ALWAYS, HERE, NOT  # noqa: E402
+from machine import box  # noqa: E402
 
 LINKS = [
     {"ifname": "lo", "flags": ["LOOPBACK"], "addr_info": [

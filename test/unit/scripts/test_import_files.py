@@ -23,13 +23,14 @@ sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
 FILES = os.path.join(TOP, "test/import")
-SCRIPT = os.path.join(TOP, "app/slipring-import/slipring-import")
+SCRIPT = os.path.join(TOP, "app/setup/slipring-import")
 loader = importlib.machinery.SourceFileLoader("importer", SCRIPT)
 importer = importlib.util.module_from_spec(importlib.util.spec_from_loader("importer", loader))
 loader.exec_module(importer)
 
 sys.path.insert(0, FILES)
-from coturn import box, settings  # noqa: E402: after sys.path is set
+from coturn import settings  # noqa: E402: after sys.path is set
+from machine import box  # noqa: E402
 from import_cases import CASES  # noqa: E402
 
 ADDRESSES = {"10.99.0.1": 24, "10.99.0.9": 24, "fd99::1": 64}

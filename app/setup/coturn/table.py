@@ -4,7 +4,7 @@
 from coturn.key import HERE
 from coturn.keys import GONE, GROUPS
 
-BEGIN = "<!-- All keys: made from app/slipring-import/coturn/keys.py by scripts/manual; do not edit. -->"
+BEGIN = "<!-- All keys: made from app/setup/coturn/keys.py by scripts/manual; do not edit. -->"
 END = "<!-- All keys: the end. -->"
 
 

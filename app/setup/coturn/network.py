@@ -1,38 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ports, listeners and relay addresses: the addresses in a file, and the services on them."""
 
-from coturn import box as boxes
 from coturn.document import Item, Word
 from coturn.key import DECIDE, DO, NOTE
 from coturn.syntax import Refused, address
+from machine import box as boxes
+from machine.kernel import HIGH, LEAST_LEFT, RELAY_LOWEST, keep_off
 
 PLAIN_PORT, TLS_PORT = 3478, 5349
 BALANCERS = ["127.0.0.1", "::1"]  # for tcp-proxy-port: coturn does not name them
-LOW, HIGH = 49152, 65535
-RELAY_LOWEST = 1024
+LOW = 49152
 THREADS_MAX = 128
 FILL_IN = "PUBLIC-ADDRESS"
-RESERVED, RANGE = "ip_local_reserved_ports", "ip_local_port_range"
-KERNELS = (32768, 60999)  # default range of Linux for its own sockets
-LEAST_LEFT = 4096  # ports that a machine needs for itself
-LEAST_USUAL = 10000  # many services listen below
-
-
-def keep_off(low, high):
-    """The command that keeps the kernel off relay ports, with the number of ports left to it; None if that
-    would be too few."""
-    left = sum(not low <= port <= high for port in range(KERNELS[0], KERNELS[1] + 1))
-    if left >= LEAST_LEFT:
-        return f"`sysctl -w net.ipv4.{RESERVED}={low}-{high}`, which leaves it {left}"
-    below, above = (RELAY_LOWEST, low - 1), (high + 1, HIGH)
-    first, last = max(below, above, key=lambda gap: gap[1] - gap[0])
-    if first < LEAST_USUAL and last >= LEAST_USUAL + LEAST_LEFT:
-        first = LEAST_USUAL
-    first += (last - first) % 2 == 0  # the kernel wants one even, one odd
-    if last + 1 - first >= LEAST_LEFT:
-        return (f'`sysctl -w net.ipv4.{RANGE}="{first} {last}"`, which leaves it {last + 1 - first}; to'
-            f" reserve them would leave it {left}")  # fmt: skip
-    return None
 
 
 class Network:
