@@ -5,7 +5,7 @@
 #include "options/opts.h"
 #include "test.h"
 
-#define ARGS_MAX 12
+#define ARGS_MAX 16
 
 static struct opts o;
 static char error[OPTS_ERROR_SIZE];
