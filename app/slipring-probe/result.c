@@ -36,6 +36,15 @@ void result_init(struct result *r, enum transport t)
 		r->us[i] = STEP_NOT_DONE;
 }
 
+void result_text(char *out, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; text[n] != '\0' && n + 1 < size; n++)
+		out[n] = text[n] >= 0x20 && text[n] < 0x7f ? text[n] : '?';
+	out[n] = '\0';
+}
+
 int64_t result_days(const struct result *r, int64_t now_s)
 {
 	const int64_t left_s = r->not_after_s - now_s;

@@ -116,5 +116,8 @@ bool transport_is_secure(enum transport t);
 bool transport_is_datagram(enum transport t);
 // Makes an empty result.
 void result_init(struct result *r, enum transport t);
+// Copies a text of another program to out (size bytes), and cuts what finds no room. Bytes that are
+// not printable ASCII become question marks: they could change a terminal, or break a line.
+void result_text(char *out, size_t size, const char *text);
 // Days from now_s (Unix time) to the end of the certificate, rounded down; negative after it.
 int64_t result_days(const struct result *r, int64_t now_s);

@@ -74,7 +74,7 @@ static enum fault allocate_relay(struct run *u)
 	const enum fault fault = client_allocate(u->last);
 
 	u->r->relayed = u->last->relayed;
-	snprintf(u->r->realm, sizeof(u->r->realm), "%s", u->last->auth.realm);
+	result_text(u->r->realm, sizeof(u->r->realm), u->last->auth.realm);
 	return fault;
 }
 
@@ -151,9 +151,9 @@ static void keep_fault(struct run *u, enum fault fault)
 	if (fault == FAULT_CODE) {
 		r->code = u->last->code;
 		r->fault = words_fault(r->step, r->code, &facts);
-		snprintf(r->detail, sizeof(r->detail), "%s", u->last->reason);
+		result_text(r->detail, sizeof(r->detail), u->last->reason);
 	} else if (r->detail[0] == '\0') {
-		snprintf(r->detail, sizeof(r->detail), "%s", u->last->conn.detail);
+		result_text(r->detail, sizeof(r->detail), u->last->conn.detail);
 	}
 	if (r->fault == FAULT_ALTERNATE && u->last->alternate.port != 0)
 		addr_format_endpoint(&u->last->alternate, r->detail, sizeof(r->detail));
@@ -193,7 +193,7 @@ static bool follow_alternate(struct run *u)
 		return false;
 	r->alternate = r->server = u->client.alternate;
 	if (u->client.alternate_name[0] != '\0' && u->o->name == NULL)
-		snprintf(r->name, sizeof(r->name), "%s", u->client.alternate_name);
+		result_text(r->name, sizeof(r->name), u->client.alternate_name);
 	r->fault = FAULT_NONE;
 	r->code = 0;
 	r->detail[0] = '\0';

@@ -5,7 +5,8 @@
 #include "report/report.h"
 #include "report/words.h"
 
-// Makes a string; in a text that is not UTF-8, each byte beyond ASCII becomes a question mark.
+// Makes a string of words, which may have a name of the command line. If they are not UTF-8, each
+// byte beyond ASCII becomes a question mark.
 static json_t *text_value(char *text)
 {
 	json_t *v = json_string(text);
@@ -38,10 +39,9 @@ static json_t *times_value(const struct result *r)
 
 static json_t *result_value(const struct report *p, const struct result *r)
 {
-	char wrong[WORDS_SIZE], advice[WORDS_SIZE], realm[sizeof(r->realm)];
+	char wrong[WORDS_SIZE], advice[WORDS_SIZE];
 	json_t *o = json_object();
 
-	snprintf(realm, sizeof(realm), "%s", r->realm);
 	json_object_set_new(o, "transport", json_string(transport_name(r->transport)));
 	json_object_set_new(o, "ok", json_boolean(r->ok));
 	json_object_set_new(o, "absent", json_boolean(r->absent));
@@ -56,7 +56,7 @@ static json_t *result_value(const struct report *p, const struct result *r)
 	json_object_set_new(o, "mapped", endpoint_value(&r->mapped));
 	json_object_set_new(o, "relayed", endpoint_value(&r->relayed));
 	json_object_set_new(o, "alternate", endpoint_value(&r->alternate));
-	json_object_set_new(o, "realm", r->realm[0] != '\0' ? text_value(realm) : json_null());
+	json_object_set_new(o, "realm", r->realm[0] != '\0' ? json_string(r->realm) : json_null());
 	json_object_set_new(o, "certificate_days",
 		r->not_after_s != 0 ? json_integer(result_days(r, p->now_s)) : json_null());
 	json_object_set_new(

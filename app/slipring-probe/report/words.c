@@ -33,7 +33,7 @@ enum fault words_fault(enum step step, unsigned int code, const struct words_fac
 	case 300:
 		return FAULT_ALTERNATE;
 	case 401:
-		return judge_401(facts);
+		return step >= STEP_ALLOCATE ? judge_401(facts) : FAULT_CODE;
 	case 403:
 		return step == STEP_PERMISSION ? FAULT_PEER : FAULT_FORBIDDEN;
 	case 438:

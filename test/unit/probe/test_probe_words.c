@@ -40,6 +40,7 @@ static void codes(void **state)
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
 		assert_int_equal(fault_of(STEP_ALLOCATE, row[i].code, "ivan", false), row[i].fault);
 	assert_int_equal(fault_of(STEP_PERMISSION, 403, "ivan", false), FAULT_PEER);
+	assert_int_equal(fault_of(STEP_BINDING, 401, "ivan", false), FAULT_CODE);
 }
 
 // Only a name with a time in the past has expired.
@@ -123,6 +124,18 @@ static void days(void **state)
 	assert_int_equal(result_days(&r, NOW_S + 3 * 86400), -2);
 }
 
+static void texts_of_others(void **state)
+{
+	char out[8];
+
+	result_text(out, sizeof(out), "a\n\x1b\xff~ b");
+	assert_string_equal(out, "a???~ b");
+	result_text(out, sizeof(out), "12345678");
+	assert_string_equal(out, "1234567");
+	result_text(out, sizeof(out), "");
+	assert_string_equal(out, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +145,7 @@ int main(void)
 		cmocka_unit_test_setup(every_fault, setup),
 		cmocka_unit_test_setup(long_values, setup),
 		cmocka_unit_test_setup(days, setup),
+		cmocka_unit_test(texts_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
