@@ -34,9 +34,9 @@ def missing(program, features):
         found["_FORTIFY_SOURCE"] = re.search(r"__(?!stack)\w+_chk\b", symbols)
     if "cet" in features:
         # A program has the mark only if its libc has it, too, so this checks the start of
-        # functions.
+        # functions. The compiler adds fewer than ten marks to a program by itself.
         with open(program, "rb") as file:
-            found["CET"] = file.read().count(ENDBR64) > 300
+            found["CET"] = file.read().count(ENDBR64) > 50
     return [name for name, good in found.items() if not good]
 
 
