@@ -11,6 +11,7 @@
 
 #include "conf.h"
 #include "ask/intake_swap.h"
+#include "dp_features.h"
 #include "hash.h"
 #include "net.h"
 #include "port.h"
@@ -92,8 +93,9 @@ struct dp {
 	// Made when a rate is first limited (metering.h), by the management lcore. NULL until then.
 	struct turn_accounts *accounts; // atomics and locks inside; all workers write it
 	struct turn_meters *meters[TURN_WORKERS_MAX]; // one per worker
-	// counts of all realms except the first; each worker writes its own part
-	struct turn_tallies *tallies;
+#define X(type, field, open, close) type field;
+	DP_WORKERS(X)
+#undef X
 	struct stun_crypto *crypto; // management lcore only
 	// neighbours that workers have asked for; atomic inside, all workers write it
 	struct neigh_asked *asked;

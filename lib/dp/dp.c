@@ -25,7 +25,6 @@
 #include "ask/hot.h"
 #include "ask/mailbox.h"
 #include "start/ports.h"
-#include "ask/realm_numbers.h"
 #include "ask/policy_swap.h"
 #include "see/stats.h"
 #include "csprng.h"
@@ -54,7 +53,6 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_state.h"
-#include "turn_tallies.h"
 #include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
@@ -97,6 +95,19 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 	return pool;
 }
 
+static bool policy_may_be_made(struct dp *d, char *error, size_t len)
+{
+	bool good = true;
+
+#define X(type, field, open, close) good = good && open(d);
+	DP_WORKERS(X)
+#undef X
+#define X(begin) good = good && begin(d, d->conf, NULL, error, len);
+	DP_BEFORE_POLICY(X)
+#undef X
+	return good;
+}
+
 // Makes the tables that all workers read: our addresses, the owners of relay ports, the policy.
 static int maps_create(struct dp *d, char *error, size_t len)
 {
@@ -125,8 +136,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &d->quota_key);
-	d->tallies = turn_tallies_create(d->nb_workers);
-	if (d->quota != NULL && d->tallies != NULL && realms_number(d, d->conf, NULL) == 0)
+	if (d->quota != NULL && policy_may_be_made(d, error, len))
 		d->policy = turn_policy_create(t, d->crypto, d->boot_key);
 	d->local = local_addrs_create(d->conf, d->map);
 	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
@@ -193,8 +203,10 @@ static int worker_shard(struct worker *w, int socket)
 		.config = &d->conf->turn,
 		.map = d->map,
 		.quota = d->quota,
-		.tallies = d->tallies,
-		.crypto = w->crypto,
+#define X(type, field, open, close) .field = d->field,
+		DP_WORKERS(X)
+#undef X
+			.crypto = w->crypto,
 		.rng = &w->rng,
 		.worker = w->id,
 		.client_key = &d->client_key,
@@ -487,7 +499,9 @@ void dp_destroy(struct dp *d)
 	hot_free(d->hot);
 	local_addrs_free(d->local);
 	turn_quota_free(d->quota);
-	turn_tallies_free(d->tallies);
+#define X(type, field, open, close) close(d);
+	DP_WORKERS(X)
+#undef X
 	turn_policy_free(d->policy);
 	pthread_mutex_destroy(&d->policy_lock);
 	turn_relay_map_free(d->map);

@@ -66,7 +66,6 @@ enum stun_method {
 	X(STUN_FINGERPRINT, 0x8028)               \
 	X(STUN_RESPONSE_ORIGIN, 0x802B)           \
 	X(STUN_OTHER_ADDRESS, 0x802C)             \
-	X(STUN_ORIGIN, 0x802F)                    \
 	X(STUN_MOBILITY_TICKET, 0x8030)           \
 	STUN_MORE_ATTRIBUTES(X)
 

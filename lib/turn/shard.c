@@ -220,7 +220,7 @@ static void take_policy(struct turn_shard *s, const struct turn_policy *p)
 {
 	s->policy = p;
 	s->peers_asked =
-		shard_shares_ports(s) || (p->realms != NULL && p->relay_pools.nb_pools > 0);
+		shard_shares_ports(s) || (policy_nb_realms(p) > 1 && p->relay_pools.nb_pools > 0);
 }
 
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
@@ -251,7 +251,9 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
 	take_policy(s, p->policy);
 	s->quota = p->quota;
-	s->tallies = p->tallies;
+#define X(type, field) s->field = p->field;
+	TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "alloc.h"
-#include "features/realms/realms.h"
+#include "auth/policy.h"
 #include "tables/bitset.h"
 #include "events/sums.h"
-#include "features/realms/tallies.h"
 #include "limits/pool.h"
 #include "limits/refusals.h"
 #include "limits/share.h"
@@ -63,7 +62,9 @@ struct turn_shard {
 	const struct turn_policy *policy; // that of the first realm
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
-	struct turn_tallies *tallies;
+#define X(type, field) type field;
+	TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct relay_ports *ports;
@@ -130,8 +131,7 @@ static inline uint8_t alloc_realm(const struct turn_shard *s, uint32_t slot)
 // until the allocations have ended.
 static inline const struct turn_policy *alloc_policy(const struct turn_shard *s, uint32_t slot)
 {
-	return s->policy->realms == NULL ? s->policy
-					 : realms_policy(s->policy, alloc_realm(s, slot));
+	return policy_realm(s->policy, alloc_realm(s, slot));
 }
 
 // True if there is room for the notes about the end of a client's allocations, of which a dual

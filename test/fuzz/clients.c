@@ -32,7 +32,7 @@ void fuzz_client_renew(struct fuzz_client *c)
 	struct dtls_client *end = c->end;
 	const struct endpoint *server;
 	const struct turn_realm *first = &fuzz.world.conf.turn.first;
-	const bool second = fuzz.world.conf.turn.nb_realms > 0 && chance(50);
+	const bool second = turn_config_nb_realms(&fuzz.world.conf.turn) > 1 && chance(50);
 	const char *secret = chance(2) ? "wrong" : second ? "of-b" : "pw";
 
 	*c = (struct fuzz_client){.via = via, .end = end, .listener = pick_listener(via)};

@@ -257,8 +257,10 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	put_body(c, &w, method);
 	if (method == STUN_BINDING && chance(40)) // RFC 3489: the cookie is part of the id
 		store_be32(buf + 4, below(UINT32_MAX));
+#ifdef FEATURE_REALMS
 	if (chance(5))
 		stun_put(&w, STUN_ORIGIN, FUZZ_ORIGIN, strlen(FUZZ_ORIGIN));
+#endif
 	if (c->c.nonce_len > 0 && method != STUN_BINDING)
 		sign(c, &w, method);
 	return finish(&w);

@@ -43,10 +43,12 @@ static void pick_policy(struct conf *c)
 	if (reloads_below(4) == 0)
 		c->turn.first.oauth.nb_keys = 0;
 #endif
+#ifdef FEATURE_REALMS
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
 	// separate networks come and go with the realms
 	fuzz.rerouted = fuzz.rerouted || c->turn.nb_realms != fuzz.world.conf.turn.nb_realms;
+#endif
 	c->lower_ends = reloads_below(2) == 0;
 	if (reloads_below(4) == 0)
 		l->per_user = 1 + reloads_below(20);

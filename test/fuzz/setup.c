@@ -230,6 +230,7 @@ static void pick_pools(struct dp_world *w)
 #endif
 }
 
+#ifdef FEATURE_REALMS
 // Only one realm uses the pool, and its network is separate.
 static void pick_tenants(struct turn_config *t)
 {
@@ -260,6 +261,11 @@ static void pick_realms(struct dp_world *w)
 	if (w->conf.turn.nb_relay_pools > 0 && chance(70))
 		pick_tenants(&w->conf.turn);
 }
+#else
+static void pick_realms(struct dp_world *w)
+{
+}
+#endif
 
 // Few ports for TCP, so that they are used up.
 static void pick_tcp(struct dp_world *w)

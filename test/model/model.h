@@ -52,6 +52,20 @@ static inline bool model_may_lack_moves(const struct turn_config *c)
 #define MODEL_RESERVATIONS false
 #endif
 
+// The realm MODEL_REALM comes and goes.
+#ifdef FEATURE_REALMS
+#define MODEL_REALMS true
+static inline void model_serve_other(struct turn_config *c, bool served)
+{
+	c->nb_realms = served;
+}
+#else
+#define MODEL_REALMS false
+static inline void model_serve_other(struct turn_config *c, bool served)
+{
+}
+#endif
+
 enum op_kind {
 	OP_BINDING,
 	OP_ALLOCATE,

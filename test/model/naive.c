@@ -545,7 +545,7 @@ const char *naive_judge_own(struct naive *n, const struct op *op, const struct o
 // A reserved port of a realm that is not served any more: nobody can ask for it.
 static bool is_of_gone_realm(const struct naive *n, const struct naive_hold *h)
 {
-	return h->reservation && h->user == MODEL_OTHER && n->config->nb_realms == 0;
+	return h->reservation && h->user == MODEL_OTHER && turn_config_nb_realms(n->config) == 1;
 }
 
 unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted)

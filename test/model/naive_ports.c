@@ -223,6 +223,7 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 	limit_code(n->config->limits.per_source, per_source, add, allowed, success);
 	if (!addr_is_v4(source))
 		limit_code(8 * n->config->limits.per_source, network, add, allowed, success);
-	if (op->user == MODEL_OTHER) // the only user of its realm
-		limit_code(n->config->realms[0].allocations, user, add, allowed, success);
+	if (op->user == MODEL_OTHER && turn_config_nb_realms(n->config) > 1) // it has no other user
+		limit_code(
+			turn_config_realm(n->config, 1)->allocations, user, add, allowed, success);
 }

@@ -41,8 +41,8 @@ static void toggle_user(struct model_world *w)
 
 static void toggle_realm(struct model_world *w)
 {
-	w->user[MODEL_OTHER].known = !w->user[MODEL_OTHER].known;
-	w->config.nb_realms = w->user[MODEL_OTHER].known;
+	w->user[MODEL_OTHER].known = MODEL_REALMS && !w->user[MODEL_OTHER].known;
+	model_serve_other(&w->config, w->user[MODEL_OTHER].known);
 }
 
 unsigned int model_reload(struct model_world *w, struct fixture *f)

@@ -291,6 +291,9 @@ static bool is_not_here(enum turn_refusal refusal)
 	case TURN_REFUSED_QUOTA_PAIR:
 	case TURN_REFUSED_TOKEN:
 #endif
+#ifndef FEATURE_REALMS
+	case TURN_REFUSED_QUOTA_REALM:
+#endif
 #ifndef FEATURE_MOBILITY
 	case TURN_REFUSED_MOBILITY:
 	case TURN_REFUSED_TICKET:

@@ -365,10 +365,11 @@ static const char *check_challenge(
 
 	if (!foreign_realm && !is_realm(m, FIXTURE_REALM))
 		return "challenge without our REALM";
-	if (foreign_realm && w->config.nb_realms == 0)
+	if (foreign_realm && turn_config_nb_realms(&w->config) == 1)
 		return "challenge with a removed REALM";
 	// for a request without credentials, REALM may be that of the allocation
-	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
+	if (op->sign != SIGN_NONE &&
+		foreign_realm != (named && turn_config_nb_realms(&w->config) > 1))
 		return "challenge with another REALM than the request's";
 	if (!model_tokens_told(m, !foreign_realm)) // the other realm has no token keys
 		return "THIRD-PARTY-AUTHORIZATION missing or out of place";

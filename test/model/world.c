@@ -72,6 +72,7 @@ static void common_init(struct model_world *w)
 // The secret is common, so that nonces of one realm are valid in the other.
 static void realms_init(struct turn_config *c, uint32_t allocations)
 {
+#ifdef FEATURE_REALMS
 	static struct turn_user users[1];
 	static struct turn_realm realms[1];
 
@@ -85,6 +86,7 @@ static void realms_init(struct turn_config *c, uint32_t allocations)
 	realms[0].allocations = allocations;
 	c->realms = realms;
 	c->nb_realms = 1;
+#endif
 }
 
 static void config_init(struct model_world *w)
@@ -166,7 +168,7 @@ static void users_init(struct model_world *w)
 	rest_user(&w->user[3], FIXTURE_WALL_S + 100000000, "ann");
 	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
 	w->user[MODEL_OTHER] =
-		(struct model_user){.name = "ivan", .password = "pw-b", .known = true};
+		(struct model_user){.name = "ivan", .password = "pw-b", .known = MODEL_REALMS};
 	for (unsigned int i = 0; i < MODEL_TOKENS; i++)
 		w->user[i].realm = i == MODEL_OTHER ? MODEL_REALM : FIXTURE_REALM;
 }

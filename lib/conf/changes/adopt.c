@@ -20,10 +20,6 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->first.secrets = src->first.secrets;
 	dst->first.nb_secrets = src->first.nb_secrets;
 	dst->rest_expiry = src->rest_expiry;
-	dst->first.origins = src->first.origins;
-	dst->first.nb_origins = src->first.nb_origins;
-	dst->realms = src->realms;
-	dst->nb_realms = src->nb_realms;
 	dst->nonce_secret = src->nonce_secret;
 	dst->nonce_lifetime_s = src->nonce_lifetime_s;
 	dst->allow = src->allow;
@@ -87,10 +83,11 @@ static void take_listener(struct turn_listener *dst, const struct turn_listener 
 {
 	dst->dscp = src->dscp;
 	dst->entry = src->entry;
-	dst->realms = src->realms;
-	dst->nb_realms = src->nb_realms;
 	dst->tls = src->tls;
 	dst->proxy = src->proxy;
+#define X(field, nb) dst->field = src->field, dst->nb = src->nb;
+	CONF_LISTENER_TEXTS(X)
+#undef X
 }
 
 static void take_listeners(struct turn_config *dst, const struct turn_config *src)

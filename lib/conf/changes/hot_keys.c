@@ -16,7 +16,6 @@ static const char *const hot[] = {
 #undef X
 		"alternate",
 	"auth.nonce",
-	"auth.origins",
 	"auth.rest-expiry",
 	"auth.secret-files",
 	"auth.secrets",
@@ -53,7 +52,6 @@ static const char *const hot[] = {
 	"limits.unauthenticated",
 	"listeners[].dscp",
 	"listeners[].proxy",
-	"listeners[].realms",
 	"listeners[].tls",
 	"log",
 	"peers",
@@ -63,7 +61,6 @@ static const char *const hot[] = {
 	"ports[].vlans[].addresses[].external",
 	"ports[].vlans[].gateway",
 	"ports[].vlans[].routes",
-	"realms",
 	"records",
 	"relay.default-family",
 	"streams.handshake",
@@ -76,13 +73,15 @@ static const char *const hot[] = {
 	"workers.idle-sleep",
 };
 
-// Exceptions below the hot keys: peers know allocations by the addresses that these keys have
-// chosen.
-static const char *const cold[] = {"realms[].relay-pools"};
+// Exceptions below the hot keys.
+static const char *const cold[] = {
+#define X(key) key,
+	CONF_COLD_KEYS(X)
+#undef X
+		NULL,
+};
 
-static const char *const secrets[] = {"realms[].users[].password", "realms[].users[].password-file",
-	"realms[].users[].key", "realms[].users[].key-sha256", "realms[].secrets",
-	"realms[].secret-files", "auth.users[].password", "auth.users[].password-file",
+static const char *const secrets[] = {"auth.users[].password", "auth.users[].password-file",
 	"auth.users[].key", "auth.users[].key-sha256", "auth.secrets", "auth.secret-files",
 	"auth.nonce.secret", "auth.nonce.secret-file",
 #define X(key) key,
@@ -105,7 +104,7 @@ bool hot_is_hot(const char *path)
 
 	if (strncmp(path, CONF_TEST_CONSTANTS ".", prefix) == 0)
 		path += prefix;
-	for (size_t i = 0; i < sizeof(cold) / sizeof(cold[0]); i++)
+	for (size_t i = 0; cold[i] != NULL; i++)
 		if (is_in(path, cold[i]))
 			return false;
 	for (size_t i = 0; i < sizeof(hot) / sizeof(hot[0]); i++)

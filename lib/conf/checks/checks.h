@@ -140,10 +140,18 @@ int conf_proxies_check_trusted(struct conf_ctx *x);
 // Warns of prefixes of balancers that include the whole Internet.
 void conf_proxies_warn(const struct conf *c, struct conf_report *r);
 
-// realms.c: checks realms and their credentials, and gives realms their numbers.
+// realms.c: checks the credentials of realms.
 
 // Returns 0, or -EINVAL after reporting the errors.
-int conf_realms_check(struct conf_ctx *x);
+int conf_logins_check(struct conf_ctx *x);
+// A name in a list of the file.
+struct conf_named {
+	const char *name;
+	uint32_t index;
+};
+// Sorts the list. Returns the first entry of the file whose name an earlier entry has, which then
+// stands just before it in list. NULL if all names differ.
+const struct conf_named *conf_twin_of(struct conf_named *list, size_t nb);
 // True if the peers of some realm can be in both of two relay pools, given by name.
 bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool);
 

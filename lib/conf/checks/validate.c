@@ -144,7 +144,7 @@ int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, fill_relay, check_family, conf_ports_check, conf_packets_check,
-		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_realms_check,
+		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_logins_check,
 		check_records, check_control, check_state, check_crash, conf_alternates_check,
 #define X(check) check,
 		CONF_CHECKS(X)

@@ -69,31 +69,6 @@ static void warn_name(struct conf_report *r, struct conf_at location, const char
 	warn_placeholder(r, location, realm);
 }
 
-static bool serves_realm(const struct conf *c, const char *realm)
-{
-	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
-		const struct turn_listener *l = &c->turn.listeners[i];
-
-		for (uint32_t k = 0; k < l->nb_realms; k++)
-			if (strcmp(l->realms[k], realm) == 0)
-				return true;
-		if (l->nb_realms == 0)
-			return true;
-	}
-	return false;
-}
-
-static void warn_further(const struct conf *c, struct conf_report *r)
-{
-	for (uint32_t i = 0; i < c->turn.nb_realms && !conf_warned(r); i++) {
-		const struct turn_realm *m = &c->turn.realms[i];
-
-		if (!serves_realm(c, m->name))
-			conf_tell(r, CONF_WARNING, (struct conf_at){c, &m->name, 0, "realms"},
-				"no listener serves this realm: name it in listeners[].realms");
-	}
-}
-
 // Warns of the name, the users and the secrets of a realm. section names the place.
 static void warn_realm(const struct conf *c, struct conf_report *r, const struct turn_realm *m,
 	const char *section)
@@ -114,7 +89,6 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 
 	for (uint32_t i = 0; i < turn_config_nb_realms(t) && !conf_warned(r); i++)
 		warn_realm(c, r, turn_config_realm(t, i), i == 0 ? "auth" : "realms");
-	warn_further(c, r);
 	if (t->nonce_secret[0] != '\0')
 		warn_secret(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
 }

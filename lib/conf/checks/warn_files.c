@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "reading/node.h"
 #include "problems.h"
 
@@ -36,10 +37,12 @@ static const struct conf_node *secret_in(const struct conf_node *n, const char *
 	return NULL;
 }
 
-// Searches auth and realms, where secrets are written.
+// Searches the sections where secrets are written.
 static const struct conf_node *secret_of(const struct conf *c, const char *file)
 {
-	static const char *const sections[] = {"auth", "realms"};
+#define X(section) , section
+	static const char *const sections[] = {"auth" CONF_ACCOUNTS(X)};
+#undef X
 	const struct conf_node *found = NULL;
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && found == NULL; i++) {

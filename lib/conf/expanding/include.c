@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -80,12 +81,15 @@ static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_nod
 
 // --- the files -----------------------------------------------------------------------------------
 
-// True if a key is about accounts, by the section or list that contains it (auth, realms).
+// True if a key is about accounts, by the section or list that contains it.
 static bool is_account(const char *section, const char *key)
 {
-	static const char *const keys[][2] = {{"", "auth"}, {"", "realms"}, {"auth", "users"},
-		{"auth", "secrets"}, {"realms", "name"}, {"realms", "users"}, {"realms", "secrets"},
-		{"users", "name"}, {"users", "password"}, {"users", "key"}, {"users", "key-sha256"},
+	static const char *const keys[][2] = {{"", "auth"}, {"auth", "users"}, {"auth", "secrets"},
+#define X(list) {"", list}, {list, "name"}, {list, "users"}, {list, "secrets"},
+		CONF_ACCOUNTS(X)
+#undef X
+			{"users", "name"},
+		{"users", "password"}, {"users", "key"}, {"users", "key-sha256"},
 		{"users", "password-file"}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

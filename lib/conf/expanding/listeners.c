@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "devices/packet_spec.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -98,7 +99,9 @@ static bool own_lists(struct turn_listener *l)
 
 	all &= t->key == NULL || copy_text(&t->key);
 	all &= copy_texts(&t->alpn, &t->nb_alpn);
-	all &= copy_texts(&l->realms, &l->nb_realms);
+#define X(field, nb) all &= copy_texts(&l->field, &l->nb);
+	CONF_LISTENER_TEXTS(X)
+#undef X
 	all &= copy_prefixes(&l->proxy.sources, &l->proxy.nb_from);
 	return all;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf_features.h"
+
 const struct conf_node *conf_node_of(const struct conf_node *n, const void *field, uint32_t index)
 {
 	for (; n != NULL; n = n->next) {
@@ -76,5 +78,7 @@ bool conf_node_in_auth(const struct conf_node *n)
 	char path[CONF_PATH_LEN] = "";
 
 	conf_node_path(n->parent, path, sizeof(path));
-	return strncmp(path, "auth", 4) == 0 || strncmp(path, "realms", 6) == 0;
+#define X(section) || strncmp(path, section, strlen(section)) == 0
+	return strncmp(path, "auth", 4) == 0 CONF_ACCOUNTS(X);
+#undef X
 }

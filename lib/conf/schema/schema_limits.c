@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of limits, of features, and of peers.
-#include "conf_features.h"
 #include "schema/schema_rows.h"
 #include "turn.h"
 
@@ -75,10 +74,6 @@ static const struct conf_key rows[] = {
 	"up unless a `user-` rate limits users. Drop reason: `realm-rate`."},
 {RATE("realm-from-peers", REALM, PEER), .help = "From the peers of one realm's allocations. Drop "
 	"reason: `realm-rate`."},
-
-#define X(...) __VA_ARGS__,
-CONF_ROWS(X)
-#undef X
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Only an entry of `allow` with the same or a "

@@ -37,11 +37,10 @@ static const struct conf_key rows[] = {
 	"also those of RFC 3489, without magic cookie (Asterisk, desk phones). `rfc8489`: only "
 	"those with the cookie. `none`: no answers. Clients then get no server-reflexive address "
 	"here, and need another way to keep the NAT open for an allocation."},
-{"listeners[].realms", CONF_TEXTS, MANY(turn_listener, realms, nb_realms),
-	OPAQUE, RANGE(1, TURN_REALMS_MAX + 1), .absent = "all",
-	.help = "Names of the realms that this listener serves: `auth.realm` and names from "
-	"`realms`. A request without a realm, or an ORIGIN of one, is asked for credentials of the "
-	"first. Default: all, `auth.realm` first."},
+#define X(...) __VA_ARGS__,
+CONF_LISTENER_ROWS(X)
+#undef X
+
 {"listeners[].tls", CONF_SECTION, .help = "For one listener with `transport: tls`, `auto` or "
 	"`dtls`. Keys that are left out here are as in `tls`. A session from a listener with "
 	"another certificate or ALPN cannot be resumed here."},
@@ -193,11 +192,6 @@ CONF_AUTH_ROWS(X)
 	"always refused. `ignored`: no effect, as with coturn and eturnal. `refresh-refused`: "
 	"requests get 401, so an allocation ends with its current lifetime. `ends-session`: no "
 	"lifetime goes beyond the expiry. A reload applies to a client's next request."},
-{"auth.origins", CONF_TEXTS, MANY(conf, turn.first.origins, turn.first.nb_origins), RANGE(0, 16),
-	.help = "As `realms[].origins`, for `auth.realm`."},
-{"auth.relay-pools", CONF_TEXTS,
-	MANY(conf, turn.first.relay_pool_names, turn.first.nb_relay_pool_names), RANGE(0, 15),
-	.absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret accepts "
 	"them."},
 {"auth.nonce.lifetime", CONF_TIME, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
@@ -208,47 +202,9 @@ CONF_AUTH_ROWS(X)
 {"auth.nonce.secret-file", CONF_SECRET_FILE, ONE(conf, turn.nonce_secret), RANGE(1, 1023),
 	.help = "Instead of `secret`: a file with the secret, as `auth.secret-files`."},
 
-{"realms", CONF_ITEMS, MANY(conf, turn.realms, turn.nb_realms), RANGE(0, TURN_REALMS_MAX),
-	.help = "Realms beside `auth.realm`, for example of tenants. Each has its own users, "
-	"secrets and quotas, so users with one name in two realms are different users. `limits` "
-	"and `peers` apply to all realms. An allocation stays in its realm. A reload adds and "
-	"removes realms; allocations of a removed realm end with `user-gone`."},
-{"realms[].name", CONF_TEXT, ONE(turn_realm, name), OPAQUE_REQUIRED, RANGE(1, 763),
-	.help = "Unique name of the realm. Up to 16 bytes do not amplify, as for `auth.realm`."},
-{"realms[].origins", CONF_TEXTS, MANY(turn_realm, origins, nb_origins), RANGE(0, 16),
-	.help = "Web origins, such as `https://app.example.org`. A request without credentials "
-	"whose ORIGIN is in this list is asked for credentials of this realm, if its listener "
-	"serves it. Letter case and the default port of http and https do not matter."},
-{"realms[].users", CONF_ITEMS, .like = "auth.users", MANY(turn_realm, users, nb_users),
-	RANGE(0, 65536),
-	.help = "Users, as `auth.users`. A realm needs at least one user, secret or other key."},
-{"realms[].secrets", CONF_TEXTS, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
-	.help = "Secrets of the realm's web service, as `auth.secrets`."},
-{"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
-	.help = "Files with one more such secret each, as `auth.secret-files`."},
-
 #define X(...) __VA_ARGS__,
-CONF_REALMS_ROWS(X)
+CONF_ROWS(X)
 #undef X
-
-{"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of `limits`."},
-{"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), RANGE(1, 16777216),
-	.help = "Allocations of the realm. Default: as many as `limits.allocations` leaves."},
-{"realms[].limits.per-user", CONF_NUMBER, ONE(turn_realm, per_user), RANGE(1, 16777216),
-	.absent = "`limits.per-user`", .help = "Allocations of one user of the realm."},
-{"realms[].peers", CONF_SECTION, .help = "Rules of the realm, beside `peers`. The longest prefix "
-	"of both decides; at equal length deny wins."},
-{"realms[].peers.allow", CONF_PREFIXES, MANY(turn_realm, allow, nb_allow), RANGE(0, 65536),
-	.help = "Allowed peers, as `peers.allow`."},
-{"realms[].peers.deny", CONF_PREFIXES, MANY(turn_realm, deny, nb_deny), RANGE(0, 65536),
-	.help = "Denied peers, as `peers.deny`."},
-{"realms[].relay-pools", CONF_TEXTS, MANY(turn_realm, relay_pool_names, nb_relay_pool_names),
-	RANGE(0, 15), .absent = "all",
-	.help = "Names of the `relay.pools` that the realm's peers can be in. Default: all. `[]`: "
-	"no pools. Two pools may have the same peers if no realm has both. A port with addresses "
-	"of pools named here and no address of `relay.addresses` is separate: its subnets, routes "
-	"and gateway serve only its own addresses, and these use no other port. A change takes a "
-	"restart, because peers know allocations by these addresses."},
 };
 // clang-format on
 

@@ -13,7 +13,6 @@
 #include "conf.h"
 #include "conf_changes.h"
 #include "ask/hot.h"
-#include "ask/realm_numbers.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_features.h"
@@ -119,22 +118,17 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 {
 	const char *small = too_small(d, &c->turn);
 	struct stun_crypto *crypto;
-	int rc;
 
 	if (d->reload != NULL || small != NULL) {
 		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
 		return -1;
 	}
 	dp_reload_clear(d);
-	rc = realms_number(d, c, d->conf);
-	if (rc != 0) {
-		snprintf(error, len, "realms: %s",
-			rc == EAGAIN
-				? "too many were added and removed: try again when allocations of "
-				  "removed realms have ended"
-				: "no memory left for the counters of another realm");
+#define X(begin)                               \
+	if (!begin(d, c, d->conf, error, len)) \
 		return -1;
-	}
+	DP_BEFORE_POLICY(X)
+#undef X
 	if (metering_create(d, c) != 0) {
 		snprintf(error, len,
 			"limits.rates: no memory left for meters (%zu MB in all): a restart "

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Realms by number and by name, and the traffic of each.
-#include "ask/realm_numbers.h"
-
 #include <string.h>
 
 #include "conf.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_features.h"
 #include "dp_realms.h"
-#include "turn_tallies.h"
-
-int realms_number(struct dp *d, const struct conf *c, const struct conf *before)
-{
-	struct turn_config t = c->turn; // realms still points to c's own array
-
-	return turn_tallies_number(d->tallies, &t, before != NULL ? &before->turn : NULL, d->quota);
-}
 
 const char *dp_realm_name(const struct dp *d, unsigned int number)
 {
-	const char *name = NULL;
+	const char *name = number == 0 ? d->conf->turn.first.name : NULL;
 
-	if (number == 0)
-		return d->conf->turn.first.name;
-	if (number < TURN_REALM_NUMBERS)
-		name = turn_tallies_name(d->tallies, (uint8_t)number);
+#define X(name_of, add)                                \
+	if (number > 0 && number < TURN_REALM_NUMBERS) \
+		name = name_of(d, number);
+	DP_REALM_NUMBERS(X)
+#undef X
 	return name != NULL ? name : "";
 }
 
@@ -41,9 +33,9 @@ bool dp_realm_find(const struct dp *d, const char *name, uint8_t *number)
 
 static void add_tally(const struct dp *d, unsigned int number, int worker, struct turn_tally *out)
 {
-	for (unsigned int w = 0; w < d->nb_workers; w++)
-		if (worker < 0 || w == (unsigned int)worker)
-			turn_tallies_add(d->tallies, w, (uint8_t)number, out);
+#define X(name_of, add) add(d, number, worker, out);
+	DP_REALM_NUMBERS(X)
+#undef X
 }
 
 void dp_realm_stats(

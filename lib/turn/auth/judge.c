@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "features/realms/realms.h"
 #include "limits/quota.h"
 #include "shard.h"
 #include "turn_listing.h"
@@ -105,30 +104,19 @@ static bool any_lower(const struct turn_limits *after, const struct turn_limits 
 
 // --- realms --------------------------------------------------------------------------------------
 
-static uint32_t nb_realms(const struct turn_policy *p)
-{
-	return p->realms != NULL ? p->realms->nb + 1 : 1;
-}
-
-// Policy of a realm by its index: 0 is the first realm, then those of the list follow.
-static const struct turn_policy *nth_realm(const struct turn_policy *p, uint32_t i)
-{
-	return i == 0 ? p : p->realms->list[i - 1];
-}
-
 // The realm with this number in the new policy, or NULL if it was removed.
 static const struct turn_policy *same_realm(
 	const struct turn_policy *after, const struct turn_policy *realm)
 {
-	const struct turn_policy *p = realms_policy(after, realm->number);
+	const struct turn_policy *p = policy_realm(after, realm->number);
 
 	return p->number == realm->number ? p : NULL;
 }
 
 static bool any_lower_realm(const struct turn_policy *before, const struct turn_policy *after)
 {
-	for (uint32_t i = 0; i < nb_realms(before); i++) {
-		const struct turn_policy *was = nth_realm(before, i),
+	for (uint32_t i = 0; i < policy_nb_realms(before); i++) {
+		const struct turn_policy *was = policy_nth_realm(before, i),
 					 *current = same_realm(after, was);
 
 		if (current != NULL && any_lower(&current->limits, &was->limits))
@@ -139,18 +127,13 @@ static bool any_lower_realm(const struct turn_policy *before, const struct turn_
 
 static bool serves_fewer(const struct turn_policy *before, const struct turn_policy *after)
 {
-	const uint32_t nb = before->realms != NULL ? before->realms->nb_listeners : 0;
+	const uint32_t nb = before->nb_listener[0] + before->nb_listener[1];
 
 	for (uint32_t i = 0; i < nb; i++)
 		for (unsigned int k = 0; k < TURN_REALM_NUMBERS; k++)
-			if (realms_serves(before, (uint8_t)i, (uint8_t)k) &&
-				!realms_serves(after, (uint8_t)i, (uint8_t)k))
+			if (policy_serves(before, (uint8_t)i, (uint8_t)k) &&
+				!policy_serves(after, (uint8_t)i, (uint8_t)k))
 				return true;
-	// a policy with only one realm serves it on every listener
-	for (uint32_t i = 0; nb == 0 && after->realms != NULL && i < after->realms->nb_listeners;
-		i++)
-		if (!realms_serves(after, (uint8_t)i, 0))
-			return true;
 	return false;
 }
 
@@ -198,8 +181,8 @@ static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
 static void judge_realms(struct turn_judge *j, const struct turn_policy *before,
 	const struct turn_policy *after, const struct turn_quota *quota)
 {
-	for (uint32_t i = 0; i < nb_realms(before); i++) {
-		const struct turn_policy *was = nth_realm(before, i);
+	for (uint32_t i = 0; i < policy_nb_realms(before); i++) {
+		const struct turn_policy *was = policy_nth_realm(before, i);
 
 		judge_realm(j, was, same_realm(after, was), quota);
 	}
@@ -211,8 +194,8 @@ static size_t nb_users(const struct turn_policy *p)
 {
 	size_t nb = 0;
 
-	for (uint32_t i = 0; i < nb_realms(p); i++)
-		nb += nth_realm(p, i)->nb_users;
+	for (uint32_t i = 0; i < policy_nb_realms(p); i++)
+		nb += policy_nth_realm(p, i)->nb_users;
 	return nb;
 }
 
@@ -220,8 +203,8 @@ static size_t nb_keys(const struct turn_policy *p)
 {
 	size_t nb = 0;
 
-	for (uint32_t i = 0; i < nb_realms(p); i++) {
-#define X(nb_of, ident) nb += nb_of(nth_realm(p, i));
+	for (uint32_t i = 0; i < policy_nb_realms(p); i++) {
+#define X(nb_of, ident) nb += nb_of(policy_nth_realm(p, i));
 		TURN_IDENTS(X)
 #undef X
 	}
@@ -289,7 +272,7 @@ static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint
 
 	if (change_of(j, c)->all_gone ||
 		(j->listeners &&
-			!realms_serves(
+			!policy_serves(
 				s->policy, line_listener(alloc_at(s, slot)), alloc_realm(s, slot))))
 		return true;
 	if (alloc_by_token(s, slot))

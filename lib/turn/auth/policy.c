@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "auth/denied.h"
-#include "features/realms/realms.h"
 #include "peers.h"
 #include "secret.h"
 
@@ -472,7 +471,12 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 		err = policy_make_addresses(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
-	return err == 0 && c->nb_realms > 0 ? realms_make(p, c, crypto) : err;
+#define X(type, field, make, move, free) \
+	if (err == 0)                    \
+		err = make(p, c, crypto);
+	TURN_POLICY_LAST(X)
+#undef X
+	return err;
 }
 
 struct turn_policy *turn_policy_create(
@@ -514,7 +518,9 @@ void turn_policy_free(struct turn_policy *p)
 {
 	if (p == NULL)
 		return;
-	realms_free(p->realms);
+#define X(type, field, make, move, free) free(p, false);
+	TURN_POLICY_LAST(X)
+#undef X
 	policy_free_addresses(p);
 	free(p->nat64);
 	policy_free_realm(p);

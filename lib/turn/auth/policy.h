@@ -22,14 +22,13 @@ struct policy_user {
 // Origin of a rule. If two rules have the same prefix, the origin listed first here wins.
 enum policy_origin { POLICY_DENY, POLICY_ALLOW, POLICY_BUILTIN_DENY };
 
-struct realms;
-
-// The policy of a realm. A shard has that of the first realm, and finds the others through it
-// (realms.h).
+// The policy of a realm. A shard has that of the first realm, and finds the others through it.
 struct turn_policy {
 	char *realm;
 	uint8_t number; // number of the realm: 0 is the first
-	struct realms *realms; // in the first realm's policy; NULL = there is only one realm
+#define X(type, field, make, move, free) type field;
+	TURN_POLICY_LAST(X)
+#undef X
 	struct policy_user *users; // nb_users
 	uint32_t nb_users;
 	// Hash indices into users: by name, and by userhash (its first 16 bytes are hashed).
@@ -99,6 +98,9 @@ void policy_free_realm(struct turn_policy *p);
 // frees a partial result in either case.
 int policy_make_addresses(struct turn_policy *p, const struct turn_config *c);
 void policy_free_addresses(struct turn_policy *p);
+// A copy of a policy with the addresses and rules of src, which both share. NULL without memory.
+// secret_free frees it.
+struct turn_policy *policy_copy(const struct turn_policy *p, const struct turn_policy *src);
 
 // True if local programs are peers at one of our addresses: they can be reached there, and an entry
 // of peers.allow is exactly that address.
@@ -123,4 +125,43 @@ static inline uint32_t policy_percent(const struct turn_config *c, uint32_t give
 	if (given != 0)
 		return given;
 	return turn_config_one_user(c) ? 100 : several;
+}
+
+// --- the realms of a policy, which is that of the first ------------------------------------------
+
+// Number of realms, and the policy of the realm at an index below it: 0 is the first.
+static inline uint32_t policy_nb_realms(const struct turn_policy *p)
+{
+#define X(nb, nth, numbered, serves, choose) +nb(p)
+	return 1 TURN_REALMS(X);
+#undef X
+}
+
+static inline const struct turn_policy *policy_nth_realm(const struct turn_policy *p, uint32_t i)
+{
+#define X(nb, nth, numbered, serves, choose) \
+	if (i > 0)                           \
+		return nth(p, i - 1);
+	TURN_REALMS(X)
+#undef X
+	return p;
+}
+
+// The policy of the realm with this number: p itself if there is one realm, or the number is
+// unused.
+static inline const struct turn_policy *policy_realm(const struct turn_policy *p, uint8_t number)
+{
+#define X(nb, nth, numbered, serves, choose) return numbered(p, number);
+	TURN_REALMS(X)
+#undef X
+	return p;
+}
+
+// True if clients of a listener are served in the realm with this number.
+static inline bool policy_serves(const struct turn_policy *p, uint8_t listener, uint8_t number)
+{
+#define X(nb, nth, numbered, serves, choose) return serves(p, listener, number);
+	TURN_REALMS(X)
+#undef X
+	return number == 0;
 }

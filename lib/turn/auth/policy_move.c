@@ -3,9 +3,9 @@
 // old policy: their passwords have been wiped from the configuration, and are in memory once.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "auth/policy.h"
-#include "features/realms/realms.h"
 #include "secret.h"
 #include "turn_policy.h"
 
@@ -36,64 +36,34 @@ static void take_addresses(struct turn_policy *dst, const struct turn_policy *sr
 	dst->nb_broadcasts = src->nb_broadcasts;
 }
 
-static struct turn_policy *copy_policy(const struct turn_policy *p)
+struct turn_policy *policy_copy(const struct turn_policy *p, const struct turn_policy *src)
 {
 	struct turn_policy *n = secret_alloc(sizeof(*n));
 
-	if (n != NULL)
-		*n = *p;
-	return n;
-}
-
-// A realm's rules of pools contain no address of the box, and do not change.
-static int move_realm(
-	struct realms *r, const struct turn_policy *first, const struct turn_policy *p)
-{
-	struct turn_policy *n = copy_policy(p);
-
 	if (n == NULL)
-		return ENOMEM;
-	take_addresses(n, first);
-	n->relay_pools.rule = p->relay_pools.rule;
-	n->relay_pools.nb_rules = p->relay_pools.nb_rules;
-	r->list[r->nb++] = n;
-	r->by_number[n->number] = n;
-	return 0;
-}
-
-static int move_realms(struct turn_policy *first, const struct realms *before)
-{
-	struct realms *r = calloc(1, sizeof(*r));
-	int err = 0;
-
-	first->realms = r;
-	if (r == NULL)
-		return ENOMEM;
-	*r = *before;
-	r->nb = 0;
-	r->list = calloc((size_t)before->nb + 1, sizeof(struct turn_policy *));
-	if (r->list == NULL)
-		return ENOMEM;
-	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
-		r->by_number[i] = first;
-	for (uint32_t i = 0; i < before->nb && err == 0; i++)
-		err = move_realm(r, first, before->list[i]);
-	return err;
+		return NULL;
+	*n = *p;
+	take_addresses(n, src);
+	return n;
 }
 
 struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c)
 {
 	static const struct turn_policy none;
-	struct turn_policy *n = copy_policy(p);
+	struct turn_policy *n = policy_copy(p, &none);
 	int err;
 
 	if (n == NULL)
 		return NULL;
-	take_addresses(n, &none);
-	n->realms = NULL;
+#define X(type, field, make, move, free) memset(&n->field, 0, sizeof(n->field));
+	TURN_POLICY_LAST(X)
+#undef X
 	err = policy_make_addresses(n, c);
-	if (err == 0 && p->realms != NULL)
-		err = move_realms(n, p->realms);
+#define X(type, field, make, move, free) \
+	if (err == 0)                    \
+		err = move(n, p);
+	TURN_POLICY_LAST(X)
+#undef X
 	if (err == 0)
 		return n;
 	turn_policy_moved_free(n);
@@ -105,11 +75,9 @@ void turn_policy_moved_free(struct turn_policy *p)
 {
 	if (p == NULL)
 		return;
-	for (uint32_t i = 0; p->realms != NULL && i < p->realms->nb; i++)
-		secret_free(p->realms->list[i]);
-	if (p->realms != NULL)
-		free(p->realms->list);
-	free(p->realms);
+#define X(type, field, make, move, free) free(p, true);
+	TURN_POLICY_LAST(X)
+#undef X
 	policy_free_addresses(p);
 	secret_free(p);
 }

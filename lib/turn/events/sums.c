@@ -52,17 +52,13 @@ static void add_uncounted(uint64_t *sum, uint64_t *ahead, uint64_t n)
 	*sum += n - known;
 }
 
-// The worker's tally for an allocation's realm; NULL for the first realm.
+// The tally in which an allocation counts; NULL if the sums of the shard do.
 static struct tally *tally_of(const struct turn_shard *s, uint32_t slot)
 {
-	struct tally *tally;
-	uint8_t number;
-
-	if (s->tallies == NULL || !__atomic_load_n(&s->tallies->any, __ATOMIC_RELAXED))
-		return NULL;
-	number = alloc_realm(s, slot);
-	tally = number != 0 ? s->tallies->by_number[number] : NULL;
-	return tally != NULL ? &tally[s->worker] : NULL;
+#define X(find) return find(s, slot);
+	TURN_TALLIES(X)
+#undef X
+	return NULL;
 }
 
 struct turn_sums *sums_of(struct turn_shard *s, uint32_t slot)

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "turn_usage.h"
+
 struct turn_shard;
 
 // Amounts that were added to the sums and later corrected (turn_usage_lost). Counters never
@@ -12,6 +14,12 @@ struct turn_shard;
 struct sums_ahead {
 	uint64_t datagrams[2], bytes[2]; // by leg
 };
+
+// Counts of some of a worker's allocations, which only that worker writes.
+struct tally {
+	struct turn_tally shown;
+	struct sums_ahead ahead; // amounts by which shown.sums is ahead
+} __attribute__((aligned(64)));
 
 // The sums in which an allocation counts, and the amounts by which they are ahead: those of its
 // realm.

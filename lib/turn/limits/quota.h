@@ -17,7 +17,7 @@ struct quota_ref {
 
 static inline uint8_t quota_realm(uint64_t user)
 {
-	return (uint8_t)(user >> QUOTA_REALM_SHIFT);
+	return TURN_REALM_NUMBERS > 1 ? (uint8_t)(user >> QUOTA_REALM_SHIFT) : 0;
 }
 
 // Replaces the realm's number in a user half, since a restart may renumber a realm.

@@ -69,10 +69,11 @@ struct turn_listener {
 	uint8_t dscp; // for its clients' traffic: TURN_DSCP_COPY, or the value + 1
 	uint8_t entry; // number of the entry in the file
 	uint8_t binding; // enum turn_binding
-	char **realms; // names of the realms that it serves; the first one is the default
-	uint32_t nb_realms; // 0 = all realms; the first one of the file is the default
 	struct turn_listener_tls tls;
 	struct turn_listener_proxy proxy;
+#define X(type, field) type field;
+	TURN_CONFIG_LISTENER_FIELDS(X)
+#undef X
 };
 
 #define TURN_DSCP_COPY 0 // as received
@@ -171,16 +172,13 @@ struct turn_relay_pool {
 };
 
 // A realm, and the settings that it does not share with others.
-#define TURN_REALMS_MAX 128
-#define TURN_REALM_NUMBERS 256 // 0 is the first realm's
 struct turn_realm {
 	char *name;
-	char **origins; // ORIGINs whose clients are challenged for credentials of this realm
 	struct turn_user *users;
 	char **secrets; // REST secrets
 	struct prefix *allow, *deny; // in addition to those of turn_config
 	char **relay_pool_names; // pools for its peers; NULL = all
-	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
+	uint32_t nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
 	uint32_t allocations; // 0 = only the limit for all realms together
 	uint32_t per_user; // 0 = as for all realms
 	// 0 is the first realm's. Allocations store it, so a realm keeps its number for the life of
@@ -191,12 +189,14 @@ struct turn_realm {
 #undef X
 };
 
+#define X(list, nb, numbers) +numbers
+enum { TURN_REALM_NUMBERS = 1 TURN_CONFIG_MORE_REALMS(X) };
+#undef X
+
 #define TURN_SOURCES_MAX 65536 // relay addresses, and their replacements in all pools
 
 struct turn_config {
 	struct turn_realm first; // there is always one realm
-	struct turn_realm *realms; // the further realms
-	uint32_t nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process
@@ -244,12 +244,19 @@ static inline bool turn_config_shares_ports(const struct turn_config *c)
 // changed if *c may be.
 static inline uint32_t turn_config_nb_realms(const struct turn_config *c)
 {
-	return c->nb_realms + 1;
+#define X(list, nb, numbers) +c->nb
+	return 1 TURN_CONFIG_MORE_REALMS(X);
+#undef X
 }
 
 static inline struct turn_realm *turn_config_realm(const struct turn_config *c, uint32_t i)
 {
-	return i == 0 ? (struct turn_realm *)&c->first : &c->realms[i - 1];
+#define X(list, nb, numbers) \
+	if (i > 0)           \
+		return &c->list[i - 1];
+	TURN_CONFIG_MORE_REALMS(X)
+#undef X
+	return (struct turn_realm *)&c->first;
 }
 
 // Number of credentials that let clients log in to a realm.

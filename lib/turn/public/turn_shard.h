@@ -20,7 +20,6 @@ struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
 struct turn_state;
-struct turn_tallies;
 struct turn_tids;
 
 // --- shard.c -------------------------------------------------------------------------------------
@@ -30,7 +29,9 @@ struct turn_shard_params {
 	const struct turn_config *config; // sizes and listeners; only turn_shard_create reads it
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
-	struct turn_tallies *tallies; // NULL: there is one realm, and no reload adds another
+#define X(type, field) type field;
+	TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
 	struct stun_crypto *crypto; // of this worker
 	struct csprng *rng; // of this worker
 	uint8_t worker;
@@ -60,7 +61,7 @@ struct turn_stats {
 		ports_free[2]; // relay ports, by [is_v4]; resting ones count as free; 0: shared
 	// Requests, including retransmissions; by enum turn_refusal.
 	uint64_t refused[TURN_REFUSAL_END];
-	struct turn_sums sums; // of the first realm; turn_tallies.h has those of the others
+	struct turn_sums sums; // of the first realm, and a part of those of others (dp_realms.h)
 };
 
 // turn_shard_pools: sizes of the pools of a worker. TURN_RECORD_BYTES is the memory of a

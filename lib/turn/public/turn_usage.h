@@ -64,6 +64,11 @@ struct turn_sums {
 	uint64_t made; // allocations created by requests
 };
 
+struct turn_tally {
+	struct turn_sums sums; // of its allocations, ended ones included
+	uint64_t allocations; // live
+};
+
 // Upper bound of a lifetime class in seconds, and of a size class in bytes. UINT64_MAX for the last
 // class. Any thread.
 uint64_t turn_lifetime_bound(unsigned int class);

@@ -414,24 +414,6 @@ static enum turn_refusal handle_binding(
 	return refusal;
 }
 
-// The realm of a request if there are several realms. A request without a REALM that its listener
-// serves is challenged for the realm of its allocation, if it has one; else for that of its ORIGIN.
-// No message changes a realm permanently: it is determined for each request.
-static const struct turn_policy *realm_of(const struct turn_request *r)
-{
-	const struct turn_shard *s = r->s;
-	const struct stun_msg *m = &r->m;
-	const struct turn_policy *p = NULL;
-	const uint8_t listener = r->v->listener;
-
-	if (stun_has(m, STUN_REALM))
-		p = realms_named(
-			s->policy, listener, m->data + m->off[STUN_REALM], m->alen[STUN_REALM]);
-	if (p == NULL && r->slot != TURN_NONE)
-		p = alloc_policy(s, r->slot);
-	return p != NULL ? p : realms_asked(s->policy, listener, m);
-}
-
 static enum turn_refusal handle_method(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
@@ -442,8 +424,9 @@ static enum turn_refusal handle_method(
 	// An expired allocation that the timer has not ended yet counts as ended.
 	if (r->slot != TURN_NONE)
 		r->slot = alloc_sweep(r->s, r->slot);
-	if (r->s->policy->realms != NULL)
-		r->policy = realm_of(r);
+#define X(nb, nth, numbered, serves, choose) r->policy = choose(r);
+	TURN_REALMS(X)
+#undef X
 	refusal = authenticate_request(r);
 	if (refusal != TURN_GRANTED)
 		return answer_stranger(r, refusal, plan);

@@ -146,7 +146,7 @@ static enum turn_state_loss check_record(
 	if (!adopt_home(d, r, home))
 		return TURN_STATE_LOST_RELAY;
 	if (p == NULL ||
-		!realms_serves(
+		!policy_serves(
 			d->a->shards[0]->policy, (uint8_t)d->listener[r->listener], p->number) ||
 		!has_user(p, r))
 		return TURN_STATE_LOST_USER;

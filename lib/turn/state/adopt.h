@@ -21,7 +21,7 @@ struct adopt {
 	const struct state_header *h; // of the old area
 	const struct state_part *part; // of the old worker whose records are being processed
 	unsigned int worker; // the number of that worker
-	uint32_t tag[TURN_REALMS_MAX]; // of the further realms, in the area's key
+	uint32_t tag[TURN_REALM_NUMBERS]; // of the realms, by index, in the area's key
 	int *listener, *relay; // by index in the old area: index in the new configuration, or -1
 	struct adopt_place *place; // by slot of the old worker
 };

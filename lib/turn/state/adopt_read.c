@@ -93,13 +93,10 @@ bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt
 const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r)
 {
 	const struct turn_policy *first = d->a->shards[0]->policy;
-	const uint32_t nb = first->realms != NULL ? first->realms->nb : 0;
 
-	if (r->realm_tag == 0)
-		return first;
-	for (uint32_t i = 0; i < nb; i++)
+	for (uint32_t i = 0; i < policy_nb_realms(first); i++)
 		if (d->tag[i] == r->realm_tag)
-			return first->realms->list[i];
+			return policy_nth_realm(first, i);
 	return NULL;
 }
 
@@ -137,11 +134,13 @@ bool adopt_open(struct adopt *d)
 
 void adopt_realms(struct adopt *d)
 {
-	const struct realms *r = d->a->shards[0]->policy->realms;
+	const struct turn_policy *first = d->a->shards[0]->policy;
 
-	for (uint32_t i = 0; r != NULL && i < r->nb; i++)
-		d->tag[i] =
-			state_realm_tag(&d->h->record_key, r->list[i]->number, r->list[i]->realm);
+	for (uint32_t i = 0; i < policy_nb_realms(first); i++) {
+		const struct turn_policy *p = policy_nth_realm(first, i);
+
+		d->tag[i] = state_realm_tag(&d->h->record_key, p->number, p->realm);
+	}
 }
 
 void adopt_close(struct adopt *d)

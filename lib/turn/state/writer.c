@@ -46,7 +46,7 @@ static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *b
 
 static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
 {
-	const struct turn_policy *p = realms_policy(s->policy, quota_realm(user));
+	const struct turn_policy *p = policy_realm(s->policy, quota_realm(user));
 
 	return state_realm_tag(&s->state.key, p->number, p->realm);
 }

@@ -6,6 +6,7 @@
 #include "dp_world.h"
 #include "features/alternates/alternate.h"
 #include "drain/drain.h"
+#include "feature_names.h"
 #include "reload/reload.h"
 #include "turn_refusal.h"
 #include "path/worker.h"
@@ -20,6 +21,7 @@ static uint64_t now_ms;
 static struct mgmt_reload_state reloaded;
 static unsigned int clients;
 
+#ifdef FEATURE_REALMS
 #define OTHER_REALM "other.test"
 
 // A second realm, with its own users.
@@ -32,12 +34,15 @@ static void two_realms(struct dp_world *w)
 	w->conf.turn.realms = &realm;
 	w->conf.turn.nb_realms = 1;
 }
+#endif
 
 static const struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+#ifdef FEATURE_REALMS
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = two_realms},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .change = two_realms},
+#endif
 };
 
 // A reload that ends when the test says so.
@@ -192,6 +197,7 @@ static void a_rate_of_datagrams_sends_clients_away(void **state)
 	close_all();
 }
 
+#ifdef FEATURE_REALMS
 // The datagrams of all realms are added up, whichever realm they belong to.
 static void all_realms_count(void **state)
 {
@@ -224,6 +230,7 @@ static void all_realms_count(void **state)
 	assert_int_equal(allocate(&next), 300);
 	close_all();
 }
+#endif
 
 // Dropped datagrams send no client away: strangers can send any number of them.
 static void dropped_datagrams_do_not_count(void **state)
@@ -309,8 +316,10 @@ int main(void)
 		WORLD_CASE(a_number_of_allocations_sends_clients_away, setups, 0),
 		WORLD_CASE(a_number_of_allocations_sends_clients_away, setups, 1),
 		WORLD_CASE(a_rate_of_datagrams_sends_clients_away, setups, 1),
+#ifdef FEATURE_REALMS
 		WORLD_CASE(all_realms_count, setups, 2),
 		WORLD_CASE(all_realms_count, setups, 3),
+#endif
 		WORLD_CASE(dropped_datagrams_do_not_count, setups, 1),
 		WORLD_CASE(a_reload_changes_thresholds, setups, 1),
 		WORLD_CASE(a_drain_goes_first, setups, 1),

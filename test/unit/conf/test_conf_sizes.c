@@ -7,6 +7,7 @@
 
 #include "conf_changes.h"
 #include "conf_file.h"
+#include "feature_names.h"
 #include "test.h"
 
 #define SMALL 2000
@@ -52,6 +53,7 @@ static void write_odd_prefixes(FILE *f, unsigned int n, bool changed)
 			changed && i == n / 2 ? "-64:ff9b::1:ffff" : "");
 }
 
+#ifdef FEATURE_REALMS
 static void write_users(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n  - name: other.test\n    users:\n");
@@ -70,6 +72,7 @@ static void write_origins(FILE *f, unsigned int n, bool changed)
 		fprintf(f, "      - https://%u.test\n", i + (changed && i == n / 2 ? 90000 : 0));
 	}
 }
+#endif
 
 typedef void (*writer)(FILE *f, unsigned int n, bool changed);
 
@@ -141,6 +144,7 @@ static void odd_prefixes_take_no_square(void **state)
 	assert_grows(write_odd_prefixes, SMALL);
 }
 
+#ifdef FEATURE_REALMS
 static void users_take_no_square(void **state)
 {
 	assert_grows(write_users, 1000);
@@ -150,14 +154,17 @@ static void origins_take_no_square(void **state)
 {
 	assert_grows(write_origins, 120);
 }
+#endif
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefixes_take_no_square),
 		cmocka_unit_test(odd_prefixes_take_no_square),
+#ifdef FEATURE_REALMS
 		cmocka_unit_test(users_take_no_square),
 		cmocka_unit_test(origins_take_no_square),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("sizes", tests, conf_file_open, conf_file_close);

@@ -91,7 +91,6 @@ static void test_common(void **state)
 			  external_a = addr_text("203.0.113.1"),
 			  external_b = addr_text("203.0.113.2");
 	struct prefix allow[2] = {addr_text_prefix("203.0.113.1/32"), addr_text_prefix("::/0")};
-	struct turn_realm realm = {0};
 	struct turn_relay_map *map;
 	struct local_addrs *t;
 
@@ -107,11 +106,9 @@ static void test_common(void **state)
 	for (int i = 0; i < 4; i++) { // neither, the first by all realms, both, the second by one
 		conf.turn.allow = allow;
 		conf.turn.nb_allow = i == 1 || i == 2 ? 2 : 0;
-		realm.allow = &allow[1];
-		realm.nb_allow = 1;
+		conf.turn.first.allow = &allow[1];
+		conf.turn.first.nb_allow = 1;
 		allow[1] = addr_text_prefix(i >= 2 ? "203.0.113.2/32" : "203.0.113.0/24");
-		conf.turn.realms = &realm;
-		conf.turn.nb_realms = 1;
 		t = local_addrs_create(&conf, map);
 		assert_non_null(t);
 		assert_int_equal(local_addrs_ours(t, &external_a), i == 0 || i == 3);
@@ -125,7 +122,7 @@ static void test_common(void **state)
 		assert_false(local_addrs_ours_at(t, map, &(struct addr){.d = {1, 1}}, 3478));
 		local_addrs_free(t);
 	}
-	conf.turn.nb_realms = conf.turn.nb_allow = 0;
+	conf.turn.first.nb_allow = conf.turn.nb_allow = 0;
 	turn_relay_map_free(map);
 }
 

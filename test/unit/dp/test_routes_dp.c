@@ -5,6 +5,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "drop_of.h"
+#include "feature_names.h"
 #include "icmp_frames.h"
 
 #define CHANNEL 0x4000
@@ -44,6 +45,7 @@ static void lead_with_pool(struct dp_world *w)
 	w->conf.turn.nb_relay_pools = 1;
 }
 
+#ifdef FEATURE_REALMS
 // The configuration of lead_with_pool(), with a pool of one realm only: its network is isolated.
 static void lead_apart(struct dp_world *w)
 {
@@ -62,6 +64,7 @@ static void lead_apart(struct dp_world *w)
 	w->conf.turn.first.relay_pool_names = of_first;
 	w->conf.turn.first.nb_relay_pool_names = 1;
 }
+#endif
 
 static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead},
@@ -94,8 +97,10 @@ static struct world_setup setups[] = {
 		.side_vlan = 1,
 		.nic = true,
 		.change = lead_with_pool},
+#ifdef FEATURE_REALMS
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead_apart},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead_apart},
+#endif
 };
 
 static void open_with(const struct world_setup *s)
@@ -282,6 +287,7 @@ static void packets_of_hosts_behind_other_ports_are_dropped(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_REALMS
 // Asserts that a datagram with a peer's source address is dropped for this reason.
 static void refused(unsigned int port, const struct endpoint *peer, const struct endpoint *target,
 	unsigned int reason)
@@ -346,6 +352,7 @@ static void errors_from_other_networks_are_dropped(void **state)
 	}
 	world_close(&world);
 }
+#endif
 
 int main(void)
 {
@@ -382,12 +389,14 @@ int main(void)
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 7),
 		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 7),
 		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 7),
+#ifdef FEATURE_REALMS
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 8),
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 9),
 		WORLD_CASE(a_separate_network_has_only_its_own_addresses, setups, 8),
 		WORLD_CASE(a_separate_network_has_only_its_own_addresses, setups, 9),
 		WORLD_CASE(errors_from_other_networks_are_dropped, setups, 8),
 		WORLD_CASE(errors_from_other_networks_are_dropped, setups, 9),
+#endif
 	};
 
 	world_eal();

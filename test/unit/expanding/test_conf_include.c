@@ -6,6 +6,7 @@
 #include "conf_changes.h"
 #include "conf_dir.h"
 #include "conf_file.h"
+#include "feature_names.h"
 #include "hash.h"
 #include "test.h"
 
@@ -417,10 +418,14 @@ static void damaged_files_tell_no_password(void **state)
 // A program that may write a file of accounts can only create accounts with it.
 static void accounts_alone_by_default(void **state)
 {
-	static const char *const good[] = {HUNTER_FILE,
+	static const char *const good[] = {
+		HUNTER_FILE,
 		"auth: {secrets: [hunter6hunter6hunter6]}\n",
+#ifdef FEATURE_REALMS
 		"realms: [{name: a.test, users: [{name: anna, key: "
-		"0123456789abcdef0123456789abcdef}], secrets: [hunter7hunter7hunter7]}]\n"};
+		"0123456789abcdef0123456789abcdef}], secrets: [hunter7hunter7hunter7]}]\n",
+#endif
+	};
 	static const char *const bad[] = {"eal: {args: [-d, /tmp/x.so]}\n",
 		"drain: {on-change: [/tmp/x]}\n", "peers: {allow: [10.0.0.0/8]}\n",
 		"auth: {realm: other}\n",

@@ -26,30 +26,6 @@ static void names_and_passwords_are_composed(void **state)
 	conf_free(c);
 }
 
-static void realms_are_found_by_their_prepared_form(void **state)
-{
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit("log: {",
-		"realms:\n"
-		"  - name: " NFD "\n"
-		"    users: [{name: " NFD ", password: " NFD "}]\n"
-		"    secrets: [" NFD NFD NFD NFD "]\n"
-		"log: {");
-	char *served = conf_text_edit(text, "port: 3478}", "port: 3478, realms: [" NFC "]}");
-	struct conf *c = conf_file_load(served, strlen(served), error);
-
-	if (c == NULL)
-		fail_msg("%s", error);
-	assert_string_equal(c->turn.realms[0].name, NFC);
-	assert_string_equal(c->turn.listeners[0].realms[0], NFC);
-	assert_string_equal(c->turn.realms[0].users[0].name, NFC);
-	assert_string_equal(c->turn.realms[0].users[0].password, NFC);
-	assert_string_equal(c->turn.realms[0].secrets[0], NFD NFD NFD NFD);
-	conf_free(c);
-	free(served);
-	free(text);
-}
-
 static void disallowed_characters_are_an_error(void **state)
 {
 	static const struct conf_file_mistake list[] = {
@@ -63,14 +39,6 @@ static void disallowed_characters_are_an_error(void **state)
 			"obsolete): remove it"},
 		{"turn.test", "turn\u200d.test",
 			"23:10: auth.realm: U+200D, character 5, cannot stand there"},
-		{"log: {", "realms: [{name: \"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
-			"37:17: realms[0].name: U+0640, character 2, is forbidden in names, "
-			"passwords and realms (RFC 8265: it is invisible, unassigned, or "
-			"obsolete): remove it"},
-		{"port: 3478}", "port: 3478, realms: [\"a\u0378\"]}",
-			"16:62: listeners[0].realms[0]: U+0378, character 2, is forbidden in "
-			"names, passwords and realms (RFC 8265: it is invisible, unassigned, or "
-			"obsolete): remove it"},
 	};
 
 	CHECK(list);
@@ -110,7 +78,6 @@ static void lengths_count_the_prepared_form(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(names_and_passwords_are_composed),
-		cmocka_unit_test(realms_are_found_by_their_prepared_form),
 		cmocka_unit_test(disallowed_characters_are_an_error),
 		cmocka_unit_test(two_spellings_of_a_user_are_one_user),
 		cmocka_unit_test(lengths_count_the_prepared_form)};

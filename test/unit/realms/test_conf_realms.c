@@ -10,6 +10,8 @@
 #include "test.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define NFD "Zoe\u0308"
+#define NFC "Zo\u00eb"
 // Replaces line 29
 #define WRONG(text, error)                                       \
 	{                                                        \
@@ -151,6 +153,14 @@ static void mistakes_are_told_at_their_places(void **state)
 			"16:61: listeners[0].realms: must not be empty"},
 		{"port: 3478}", "port: 3478, realms: [turn.test, turn.test]}",
 			"16:73: listeners[0].realms[1]: is in the list already"},
+		{"log: {", "realms: [{name: \"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
+			"37:17: realms[0].name: U+0640, character 2, is forbidden in names, "
+			"passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
+		{"port: 3478}", "port: 3478, realms: [\"a\u0378\"]}",
+			"16:62: listeners[0].realms[0]: U+0378, character 2, is forbidden in "
+			"names, passwords and realms (RFC 8265: it is invisible, unassigned, or "
+			"obsolete): remove it"},
 		{"  realm: turn.test\n", "  realm: turn.test\n  origins: ['x']\n",
 			"24:13: auth.origins[0]: must be an origin"},
 		{"  realm: turn.test\n", "  realm: turn.test\n  relay-pools: [x]\n",
@@ -158,6 +168,30 @@ static void mistakes_are_told_at_their_places(void **state)
 	};
 
 	CHECK(list);
+}
+
+static void realms_are_found_by_their_prepared_form(void **state)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit("log: {",
+		"realms:\n"
+		"  - name: " NFD "\n"
+		"    users: [{name: " NFD ", password: " NFD "}]\n"
+		"    secrets: [" NFD NFD NFD NFD "]\n"
+		"log: {");
+	char *served = conf_text_edit(text, "port: 3478}", "port: 3478, realms: [" NFC "]}");
+	struct conf *c = conf_file_load(served, strlen(served), error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_string_equal(c->turn.realms[0].name, NFC);
+	assert_string_equal(c->turn.listeners[0].realms[0], NFC);
+	assert_string_equal(c->turn.realms[0].users[0].name, NFC);
+	assert_string_equal(c->turn.realms[0].users[0].password, NFC);
+	assert_string_equal(c->turn.realms[0].secrets[0], NFD NFD NFD NFD);
+	conf_free(c);
+	free(served);
+	free(text);
 }
 
 static void realms_are_limited(void **state)
@@ -447,6 +481,7 @@ int main(void)
 		cmocka_unit_test(the_first_realm_may_be_empty),
 		cmocka_unit_test(listeners_name_realms),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
+		cmocka_unit_test(realms_are_found_by_their_prepared_form),
 		cmocka_unit_test(realms_are_limited),
 		cmocka_unit_test(pools_of_two_realms_may_overlap),
 		cmocka_unit_test(networks_of_realms_are_apart),

@@ -2,6 +2,7 @@
 // Requests with several realms: the realm of each challenge, and that users of equal names share
 // nothing (RFC 8489 9.2.4, RFC 8656 5).
 #include "feature_names.h"
+#include "turn_tallies.h"
 #include "realms_config.h"
 
 #include <stdio.h>

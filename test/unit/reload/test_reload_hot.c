@@ -7,8 +7,8 @@
 #include "ask/hot.h"
 #include "datapath.h"
 #include "dp_world.h"
+#include "feature_names.h"
 #include "turn_event.h"
-#include "turn_tallies.h"
 #include "path/worker.h"
 
 #define CHANNEL 0x4000
@@ -47,6 +47,9 @@ static const struct world_setup plain[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true},
 };
 
+#ifdef FEATURE_REALMS
+#include "turn_tallies.h"
+
 static int no_number; // error for a realm that gets no number
 
 int __real_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
@@ -58,6 +61,7 @@ int __wrap_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
 {
 	return no_number != 0 ? no_number : __real_turn_tallies_number(t, c, before, q);
 }
+#endif
 
 static void begin(const struct conf *c)
 {
@@ -397,6 +401,7 @@ static void numbers_reach_the_workers(void **state)
 	world_close(&world);
 }
 
+#ifdef FEATURE_REALMS
 // A realm without a free number is reported, and nothing changes.
 static void a_realm_without_a_number_is_told(void **state)
 {
@@ -428,6 +433,7 @@ static void a_realm_without_a_number_is_told(void **state)
 	reload(&world.conf);
 	world_close(&world);
 }
+#endif
 
 int main(void)
 {
@@ -445,7 +451,9 @@ int main(void)
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 1),
 		WORLD_CASE(numbers_reach_the_workers, setups, 0),
 		WORLD_CASE(numbers_reach_the_workers, setups, 1),
+#ifdef FEATURE_REALMS
 		WORLD_CASE(a_realm_without_a_number_is_told, setups, 0),
+#endif
 	};
 
 	world_eal();

@@ -11,6 +11,7 @@
 #include "conf.h"
 #include "conf_dir.h"
 #include "dp.h"
+#include "feature_names.h"
 #include "hash.h"
 #include "reload/reload.h"
 #include "reload/in_use.h"
@@ -116,6 +117,7 @@ static void write_prefixes(FILE *f, FILE *list, unsigned int n, bool changed)
 		fprintf(list, "%u.%u.%u.0/25\n", 20 + i / 65536, i / 256 % 256, i % 256);
 }
 
+#ifdef FEATURE_REALMS
 // All users differ after the reload.
 static void write_users(FILE *f, FILE *list, unsigned int n, bool changed)
 {
@@ -133,6 +135,7 @@ static void write_realms(FILE *f, FILE *list, unsigned int n, bool changed)
 			"[198.51.100.%u]}}\n",
 			i, i + changed, i);
 }
+#endif
 
 static void put(writer more, unsigned int n, bool changed)
 {
@@ -234,6 +237,7 @@ static void prefixes(void **state)
 	assert_bounded("prefixes", write_prefixes, 25000);
 }
 
+#ifdef FEATURE_REALMS
 static void users(void **state)
 {
 	assert_bounded("users", write_users, 10);
@@ -246,6 +250,7 @@ static void realms(void **state)
 	assert_bounded("realms", write_realms, 10);
 	assert_bounded("realms", write_realms, 128);
 }
+#endif
 
 // The management lcore does not wait for a reader of the old state.
 static void a_reader_is_waited_for_elsewhere(void **state)
@@ -278,8 +283,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefixes_of_a_file),
 		cmocka_unit_test(prefixes),
+#ifdef FEATURE_REALMS
 		cmocka_unit_test(users),
 		cmocka_unit_test(realms),
+#endif
 		cmocka_unit_test(a_reader_is_waited_for_elsewhere),
 	};
 

@@ -7,6 +7,7 @@
 #include "conf_changes.h"
 #include "conf_dir.h"
 #include "conf_file.h"
+#include "feature_names.h"
 #include "test.h"
 #include "features/tokens/token.h"
 
@@ -17,8 +18,10 @@
 #define K128 "'0123456789abcdef0123456789abcdef'"
 // Replaces line 27, and follows line 29
 #define AUTH(text) "  secrets: [hunter3]\n", "  secrets: [hunter3]\n  oauth:\n" text
+#ifdef FEATURE_REALMS
 #define REALM(text) \
 	"limits:\n", "realms:\n  - name: a\n    secrets: [hunter6]\n    oauth:\n" text "limits:\n"
+#endif
 
 static void a_file_without_keys_takes_no_tokens(void **state)
 {
@@ -49,6 +52,7 @@ static void keys_are_read(void **state)
 	conf_free(c);
 }
 
+#ifdef FEATURE_REALMS
 static void a_realm_has_its_own(void **state)
 {
 	struct conf *c = conf_file_changed(
@@ -64,6 +68,7 @@ static void a_realm_has_its_own(void **state)
 	assert_string_equal(c->turn.realms[1].oauth.keys[0].secret, "");
 	conf_free(c);
 }
+#endif
 
 // Tokens may be the only credentials: no user needs to be configured.
 static void keys_alone_are_enough(void **state)
@@ -118,8 +123,10 @@ static void mistakes_are_told_at_their_places(void **state)
 			"29:114: auth.oauth.keys[0].secret-file: "},
 		{AUTH("    server-name: ''\n"), "29:18: auth.oauth.server-name: must not be empty"},
 		{AUTH("    name: x\n"), "29:5: auth.oauth.?: unknown key"},
+#ifdef REALM
 		{REALM("      keys: [{kid: north, secret: x}]\n"),
 			"33:35: realms[0].oauth.keys[0].secret: must be 64 or 32 hexadecimal"},
+#endif
 	};
 
 	CHECK(list);
@@ -183,10 +190,12 @@ static void keys_take_no_restart(void **state)
 	t = changes(load(AUTH(ONE_KEY)), load(AUTH("    server-name: x\n" ONE_KEY)));
 	assert_string_equal(t.key, "auth.oauth.server-name");
 	assert_true(t.hot);
+#ifdef REALM
 	t = changes(load(REALM("      keys: [{kid: north, secret: " K256 "}]\n")),
 		load(REALM("      keys: [{kid: north, secret: " OTHER "}]\n")));
 	assert_string_equal(t.key, "realms[a].oauth.keys[north].secret");
 	assert_true(t.hot && t.secret);
+#endif
 }
 
 // A reload adopts new keys, and the old ones are freed once.
@@ -254,7 +263,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_without_keys_takes_no_tokens),
 		cmocka_unit_test(keys_are_read),
+#ifdef REALM
 		cmocka_unit_test(a_realm_has_its_own),
+#endif
 		cmocka_unit_test(keys_alone_are_enough),
 		cmocka_unit_test(a_secret_may_stand_in_a_file),
 		cmocka_unit_test(mistakes_are_told_at_their_places),

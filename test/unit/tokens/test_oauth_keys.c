@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions with access tokens when keys are added and removed: by a reload, and by a restart.
+#include "feature_names.h"
 #include "oauth_world.h"
 
 #include <errno.h>
@@ -120,6 +121,7 @@ static void both_halves_of_a_dual_session_end(void **state)
 	config.first.oauth.keys--;
 }
 
+#ifdef FEATURE_REALMS
 // A key of another realm is another key, whatever its name.
 static void a_kid_belongs_to_its_realm(void **state)
 {
@@ -154,6 +156,7 @@ static void a_kid_belongs_to_its_realm(void **state)
 	c.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &c, 600), 441); // a valid one, of the other realm
 }
+#endif
 
 // --- restarts ------------------------------------------------------------------------------------
 
@@ -262,7 +265,9 @@ int main(void)
 		RELOAD(the_sessions_of_a_key_go_with_it),
 		RELOAD(another_secret_ends_nothing),
 		RELOAD(both_halves_of_a_dual_session_end),
+#ifdef FEATURE_REALMS
 		RELOAD(a_kid_belongs_to_its_realm),
+#endif
 		RESTART(a_restart_brings_sessions_back),
 		RESTART(a_new_token_is_kept),
 		RESTART(a_restart_without_the_key_loses_its_sessions),

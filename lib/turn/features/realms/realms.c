@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "secret.h"
+#include "auth/policy.h"
 #include "features/realms/origin.h"
+#include "requests/request.h"
+#include "secret.h"
+#include "shard.h"
 
 #define ORIGINS_LOOKED_AT 4 // per message: coturn's client sends three
 
@@ -47,7 +50,9 @@ static const struct turn_policy *find_realm(
 	return NULL;
 }
 
-const struct turn_policy *realms_named(
+// The realm of this name among those that a listener serves; NULL if there is no such realm. Takes
+// one hash of at most as many bytes as the longest name has.
+static const struct turn_policy *find_served(
 	const struct turn_policy *p, uint8_t listener, const void *name, size_t len)
 {
 	const struct turn_policy *policy = find_realm(p, name, len);
@@ -86,7 +91,10 @@ static const struct realms_origin *origin_of(const struct turn_policy *p, const 
 	return o;
 }
 
-const struct turn_policy *realms_asked(
+// The realm for the challenge of a request without credentials: that of its ORIGIN among those that
+// the listener serves, else the listener's first realm. Takes at most four hashes of
+// STUN_ORIGIN_MAX bytes each, and no hash if no realm has origins.
+static const struct turn_policy *asked_for(
 	const struct turn_policy *p, uint8_t listener, const struct stun_msg *m)
 {
 	const struct realms *r = p->realms;
@@ -96,6 +104,21 @@ const struct turn_policy *realms_asked(
 	if (r->nb_origins > 0 && stun_has(m, STUN_ORIGIN))
 		o = origin_of(p, m);
 	return r->by_number[o != NULL && realms_serves(p, listener, o->number) ? o->number : first];
+}
+
+const struct turn_policy *realms_choose(const struct turn_request *r)
+{
+	const struct turn_shard *s = r->s;
+	const struct stun_msg *m = &r->m;
+	const struct turn_policy *p = NULL;
+	const uint8_t listener = r->v->listener;
+
+	if (stun_has(m, STUN_REALM))
+		p = find_served(
+			s->policy, listener, m->data + m->off[STUN_REALM], m->alen[STUN_REALM]);
+	if (p == NULL && r->slot != TURN_NONE)
+		p = alloc_policy(s, r->slot);
+	return p != NULL ? p : asked_for(s->policy, listener, m);
 }
 
 // --- making: one realm ---------------------------------------------------------------------------
@@ -235,12 +258,12 @@ static int make_listeners(
 
 int realms_make(struct turn_policy *first, const struct turn_config *c, struct stun_crypto *crypto)
 {
-	struct realms *r = calloc(1, sizeof(*r));
+	struct realms *r = c->nb_realms > 0 ? calloc(1, sizeof(*r)) : NULL;
 	int err = 0;
 
 	first->realms = r;
 	if (r == NULL)
-		return ENOMEM;
+		return c->nb_realms > 0 ? ENOMEM : 0;
 	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
 		r->by_number[i] = first;
 	r->list = calloc((size_t)c->nb_realms + 1, sizeof(struct turn_policy *));
@@ -255,23 +278,65 @@ int realms_make(struct turn_policy *first, const struct turn_config *c, struct s
 	return err == 0 ? make_listeners(r, first, c) : err;
 }
 
+// --- moving and freeing --------------------------------------------------------------------------
+
+// A realm's rules of pools contain no address of the box, and do not change.
+static int move_one(struct realms *r, const struct turn_policy *first, const struct turn_policy *p)
+{
+	struct turn_policy *n = policy_copy(p, first);
+
+	if (n == NULL)
+		return ENOMEM;
+	n->relay_pools.rule = p->relay_pools.rule;
+	n->relay_pools.nb_rules = p->relay_pools.nb_rules;
+	r->list[r->nb++] = n;
+	r->by_number[n->number] = n;
+	return 0;
+}
+
+int realms_move(struct turn_policy *first, const struct turn_policy *p)
+{
+	const struct realms *before = p->realms;
+	struct realms *r = before != NULL ? calloc(1, sizeof(*r)) : NULL;
+	int err = 0;
+
+	first->realms = r;
+	if (r == NULL)
+		return before != NULL ? ENOMEM : 0;
+	*r = *before;
+	r->nb = 0;
+	r->list = calloc((size_t)before->nb + 1, sizeof(struct turn_policy *));
+	if (r->list == NULL)
+		return ENOMEM;
+	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
+		r->by_number[i] = first;
+	for (uint32_t i = 0; i < before->nb && err == 0; i++)
+		err = move_one(r, first, before->list[i]);
+	return err;
+}
+
 static void free_one(struct turn_policy *p)
 {
 	free(p->relay_pools.rule);
 	policy_free_realm(p);
 }
 
-void realms_free(struct realms *r)
+// Realms that were moved own their policies only.
+void realms_free(struct turn_policy *first, bool moved)
 {
+	struct realms *r = first->realms;
+
 	if (r == NULL)
 		return;
 	for (uint32_t i = 0; i < r->nb; i++)
-		free_one(r->list[i]);
-	for (uint32_t i = 0; i < r->nb_origins; i++)
+		moved ? secret_free(r->list[i]) : free_one(r->list[i]);
+	for (uint32_t i = 0; i < r->nb_origins && !moved; i++)
 		free(r->origins[i].text);
+	if (!moved) {
+		free(r->origins);
+		free(r->listeners);
+		free(r->table_mem);
+	}
 	free(r->list);
-	free(r->origins);
-	free(r->listeners);
-	free(r->table_mem);
 	free(r);
 }

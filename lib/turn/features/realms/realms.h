@@ -3,7 +3,12 @@
 // allocated with a single realm.
 #pragma once
 
-#include "auth/policy.h"
+#include "stun.h"
+#include "tables/table.h"
+#include "turn_config.h"
+
+struct turn_policy;
+struct turn_request;
 
 // The realms that a listener serves, by number.
 struct realms_listener {
@@ -29,27 +34,18 @@ struct realms {
 	size_t name_max; // bytes of the longest name
 };
 
-// Makes the further realms of *c. The first realm's policy is complete; first->realms then owns
-// them. Returns 0 or an errno value; realms_free frees a partial result in either case.
+// Makes the further realms of *c, if there are any. The first realm's policy is complete;
+// first->realms then owns them. Returns 0 or an errno value; realms_free frees a partial result in
+// either case.
 int realms_make(struct turn_policy *first, const struct turn_config *c, struct stun_crypto *crypto);
-void realms_free(struct realms *r); // accepts NULL
-
-// The policy of the realm with this number: p itself if there is one realm, or the number is
-// unused.
-static inline const struct turn_policy *realms_policy(const struct turn_policy *p, uint8_t number)
-{
-	return p->realms == NULL ? p : p->realms->by_number[number];
-}
+// Makes those of p for the first realm of a policy that was moved. Like realms_make().
+int realms_move(struct turn_policy *first, const struct turn_policy *p);
+void realms_free(struct turn_policy *first, bool moved); // moved: realms_move has made them
 
 // True if clients of a listener are served in the realm with this number. p is the first realm's
 // policy.
 bool realms_serves(const struct turn_policy *p, uint8_t listener, uint8_t number);
-// The realm of this name among those that a listener serves; NULL if there is no such realm. Only
-// called with several realms. Takes one hash of at most as many bytes as the longest name has.
-const struct turn_policy *realms_named(
-	const struct turn_policy *p, uint8_t listener, const void *name, size_t len);
-// The realm for the challenge of a request without credentials: that of its ORIGIN among those that
-// the listener serves, else the listener's first realm. Only called with several realms. Takes at
-// most four hashes of STUN_ORIGIN_MAX bytes each, and no hash if no realm has origins.
-const struct turn_policy *realms_asked(
-	const struct turn_policy *p, uint8_t listener, const struct stun_msg *m);
+// The realm of a request, where there are several. A request without a REALM that its listener
+// serves is challenged for the realm of its allocation, if it has one; else for that of its ORIGIN.
+// No message changes a realm permanently: it is determined for each request.
+const struct turn_policy *realms_choose(const struct turn_request *r);

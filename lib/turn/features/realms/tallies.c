@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shard.h"
 #include "turn_quota.h"
 
 #define SUMS_WORDS (sizeof(struct turn_tally) / sizeof(uint64_t))
@@ -53,6 +54,14 @@ void turn_tallies_add(
 	words = (const uint64_t *)&tally[worker].shown;
 	for (size_t i = 0; i < SUMS_WORDS; i++)
 		sum[i] += __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+}
+
+struct tally *tallies_of(const struct turn_shard *s, uint32_t slot)
+{
+	const uint8_t number = alloc_realm(s, slot);
+	struct tally *tally = number != 0 ? s->tallies->by_number[number] : NULL;
+
+	return tally != NULL ? &tally[s->worker] : NULL;
 }
 
 // --- numbers -------------------------------------------------------------------------------------

@@ -5,12 +5,6 @@
 #include "events/sums.h"
 #include "turn_tallies.h"
 
-// A worker's counts for one realm; only that worker writes them.
-struct tally {
-	struct turn_tally shown;
-	struct sums_ahead ahead; // amounts by which shown.sums is ahead
-} __attribute__((aligned(64)));
-
 struct turn_tallies {
 	bool any; // there is, or was, a further realm; management writes, workers read
 	unsigned int workers;
@@ -21,3 +15,11 @@ struct turn_tallies {
 	uint32_t nb_old;
 	uint8_t last; // number that was assigned last
 };
+
+// The worker's tally for an allocation's realm; NULL for the first realm.
+struct tally *tallies_of(const struct turn_shard *s, uint32_t slot);
+// Shards that have had one realm only take no call.
+#define TALLIES_OF(s, slot)                                                            \
+	((s)->tallies != NULL && __atomic_load_n(&(s)->tallies->any, __ATOMIC_RELAXED) \
+			? tallies_of(s, slot)                                          \
+			: NULL)

@@ -3,7 +3,6 @@
 // ConnectionAttempt. Requests are judged here; a granted one becomes an order for the thread that
 // has the sockets.
 #include "turn_tcp.h"
-#include "features/realms/realms.h"
 #include "events/tell.h"
 #include "relayed/external.h"
 #include "relayed/relayed.h"
@@ -261,7 +260,7 @@ static bool may_be_peer(const struct turn_policy *p, const struct addr *a, uint1
 
 bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const struct endpoint *peer)
 {
-	return may_be_peer(realms_policy(p, realm), &peer->addr, peer->port);
+	return may_be_peer(policy_realm(p, realm), &peer->addr, peer->port);
 }
 
 // Slot of the allocation to which the peer has connected, if the peer is allowed.

@@ -136,6 +136,33 @@ const struct turn_event *fixture_event(const struct fixture *f, uint32_t n)
 	return &f->told.event[(f->told.nb - 1 - n) % FIXTURE_EVENTS];
 }
 
+#ifdef FEATURE_REALMS
+#include "turn_tallies.h"
+
+// With a single realm there are no tallies.
+static void number_realms(struct fixture *f)
+{
+	if (f->config.nb_realms == 0)
+		return;
+	f->tallies = turn_tallies_create(f->config.workers);
+	assert_non_null(f->tallies);
+	assert_int_equal(turn_tallies_number(f->tallies, &f->config, NULL, f->quota), 0);
+}
+
+static void forget_realms(struct fixture *f)
+{
+	turn_tallies_free(f->tallies);
+}
+#else
+static void number_realms(struct fixture *f)
+{
+}
+
+static void forget_realms(struct fixture *f)
+{
+}
+#endif
+
 static void shard_open(struct fixture *f, uint8_t worker)
 {
 	size_t size;
@@ -148,7 +175,9 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.config = &f->config;
 	f->params.map = f->map;
 	f->params.quota = f->quota;
-	f->params.tallies = f->tallies;
+#define X(type, field) f->params.field = f->field;
+	TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
 	f->params.crypto = f->crypto;
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
@@ -195,11 +224,7 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 		slots += turn_relay_map_slots(f->map, w);
 	f->quota = turn_quota_create(slots, &keys.quota);
 	assert_non_null(f->quota);
-	if (config->nb_realms > 0) {
-		f->tallies = turn_tallies_create(config->workers);
-		assert_non_null(f->tallies);
-		assert_int_equal(turn_tallies_number(f->tallies, &f->config, NULL, f->quota), 0);
-	}
+	number_realms(f);
 	f->crypto = stun_crypto_create();
 	assert_non_null(f->crypto);
 	memcpy(f->boot_key, keys.boot, sizeof(f->boot_key));
@@ -215,8 +240,10 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 		.policy = first->policy,
 		.map = first->map,
 		.quota = first->quota,
-		.tallies = first->tallies,
-		.params = {.redirects = first->params.redirects,
+#define X(type, field) .field = first->field,
+		TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
+			.params = {.redirects = first->params.redirects,
 			.client_key = first->params.client_key,
 			.state = first->params.state},
 		.rand = {first->rand.s + worker},
@@ -248,7 +275,7 @@ void fixture_forget(struct fixture *f)
 	turn_policy_free(f->policy);
 	turn_relay_map_free(f->map);
 	turn_quota_free(f->quota);
-	turn_tallies_free(f->tallies);
+	forget_realms(f);
 }
 
 int fixture_teardown(void **state)
@@ -485,8 +512,10 @@ static void ask_nonce(struct fixture *f, struct fixture_client *c)
 
 	memcpy(message, f->message, w.len);
 	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+#ifdef FEATURE_REALMS
 	if (c->origin != NULL)
 		stun_put(&f->w, STUN_ORIGIN, c->origin, strlen(c->origin));
+#endif
 	fixture_send(f, c);
 	assert_int_equal(fixture_code(f), 401);
 	take_nonce(f, c);

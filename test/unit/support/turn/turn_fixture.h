@@ -25,7 +25,6 @@
 #include "turn_refusal.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "turn_tallies.h"
 
 #define FIXTURE_REALM "turn.test"
 // Monotonic clock, and time of day, at the start
@@ -48,7 +47,9 @@ struct fixture {
 	struct turn_policy *policy;
 	struct turn_relay_map *map;
 	struct turn_quota *quota;
-	struct turn_tallies *tallies; // NULL with a single realm
+#define X(type, field) type field;
+	TURN_CONFIG_SHARD_PARAMS(X)
+#undef X
 	struct stun_crypto *crypto;
 	struct test_rand rand; // source of rng
 	struct csprng rng;

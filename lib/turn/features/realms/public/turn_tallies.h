@@ -27,11 +27,6 @@ int turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
 // long as t. Any thread.
 const char *turn_tallies_name(const struct turn_tallies *t, uint8_t number);
 
-struct turn_tally {
-	struct turn_sums sums; // of its allocations, ended ones included
-	uint64_t allocations; // live
-};
-
 // Adds to *out the totals of a realm on a worker. Number 0, the first realm's, returns those of
 // realms whose number another realm has now. Any thread.
 void turn_tallies_add(
