@@ -153,6 +153,7 @@ class Unit:
         os.makedirs(root.path + "/run/systemd/system", exist_ok=True)
         for folder in ("/run/slipring", "/var/log/slipring"):  # RuntimeDirectory=, LogsDirectory=
             os.makedirs(root.path + folder, exist_ok=True)
+            os.chmod(root.path + folder, 0o755)
         line = shlex.join((sys.executable_in_root, CONFINE, self.file, self.drop_in, "--", *self.line("ExecStart")))
         root.write("/run/start", f"""#!/bin/sh
 export RUNTIME_DIRECTORY=/run/slipring LOGS_DIRECTORY=/var/log/slipring
