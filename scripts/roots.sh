@@ -4,6 +4,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 
 roots=/var/tmp/slipring-roots # a root takes 1.2 GB
+umask 022 # debootstrap leaves / of a root as mkdir has made it
 
 skip() {
 	printf '%s\n' "$*"

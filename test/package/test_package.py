@@ -270,7 +270,8 @@ def check_exporter(root):
     get = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9641/metrics').read().decode())"
     try:
         scrape = lambda: root.run("python3", "-c", get, side="s", check=False).stdout
-        text = until(scrape, 10, "the exporter answers")
+        text = until(lambda: scrape() or exporter.poll() is not None, 20, "the exporter answers")
+        assert exporter.poll() is None, exporter.stdout.read()
         assert re.search(r"^slipring_up\S* 1", text, re.M), text[:1000]
     finally:
         exporter.kill()
@@ -315,6 +316,7 @@ def aged(folder, out):
 def main():
     pristine, new = sys.argv[1], sys.argv[2]
     sys.executable_in_root = "/usr/bin/python3"
+    os.umask(0o022)  # a Debian system's
     with contextlib.ExitStack() as cleanup:
         root = Root(pristine, cleanup)
         old = sys.argv[3] if len(sys.argv) > 3 else aged(new, cleanup.enter_context(tempfile.TemporaryDirectory()))
