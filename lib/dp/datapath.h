@@ -32,9 +32,7 @@ struct rte_ring;
 struct stream_rings;
 struct streams;
 struct stun_crypto;
-struct turn_accounts;
 struct turn_event;
-struct turn_meters;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
@@ -90,9 +88,9 @@ struct dp {
 	struct alternates alternates;
 	uint8_t boot_key[32]; // key of nonces, which all policies share, and of the NICs' hashes
 	struct turn_quota *quota; // atomic inside; all workers write it
-	// Made when a rate is first limited (metering.h), by the management lcore. NULL until then.
-	struct turn_accounts *accounts; // atomics and locks inside; all workers write it
-	struct turn_meters *meters[TURN_WORKERS_MAX]; // one per worker
+#define X(type, field, of_each, in_each, make, take, close) type field;
+	DP_WORKER(X)
+#undef X
 #define X(type, field, open, close) type field;
 	DP_WORKERS(X)
 #undef X

@@ -56,7 +56,6 @@
 #include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
-#include "features/rates/metering.h"
 
 #define POOL_CACHE_MAX 256
 
@@ -227,9 +226,12 @@ static int worker_shard(struct worker *w, int socket)
 		return -ENOMEM;
 	w->lines = turn_shard_lines(w->shard);
 	w->tids = turn_shard_tids(w->shard);
-	if (metering_create(w->dp, w->dp->conf) != 0)
-		return -ENOMEM;
-	metering_take(w);
+#define X(type, field, of_each, in_each, make, take, close) \
+	if (make(w) != 0)                                   \
+		return -ENOMEM;                             \
+	take(w);
+	DP_WORKER(X)
+#undef X
 	return 0;
 }
 
@@ -493,7 +495,9 @@ void dp_destroy(struct dp *d)
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
 	rte_free(d->asked);
-	metering_free(d);
+#define X(type, field, of_each, in_each, make, take, close) close(d);
+	DP_WORKER(X)
+#undef X
 	carry_free(d);
 	vlans_free(d);
 	hot_free(d->hot);

@@ -3,7 +3,6 @@
 #include "alloc.h"
 #include "events/tell.h"
 #include "invariant.h"
-#include "features/rates/meters.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -436,8 +435,6 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	}
 	quota_give(s->quota, &quota);
 	bitset_put(&s->live, slot, false);
-	if (s->meters != NULL)
-		meters_end(s, slot);
 	s->stats.allocations--;
 #define X(state, begin, made, close, end) \
 	if (line_state(l) == (state))     \

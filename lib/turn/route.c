@@ -2,7 +2,6 @@
 // Routing: looks up a burst and prefetches its lines, then makes plans in arrival order. A datagram
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
-#include "features/rates/meters.h"
 #include "requests/permit.h"
 #include "shard.h"
 
@@ -455,20 +454,6 @@ static void route_usual(
 	plan->channel = __builtin_bswap16(l->channel);
 }
 
-// Replaces a relay plan by a drop if a rate is exceeded.
-static void hold_to_rates(struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
-{
-	const uint64_t cost = turn_meter_cost(1, plan->len);
-	unsigned int reason;
-
-	if (!s->meters->on || (plan->verdict != TURN_RELAY && plan->verdict != TURN_SEND) ||
-		turn_meter_take(s->meters, v->slot, v->leg, cost))
-		return;
-	reason = turn_meter_ask(s, v->slot, v->leg, cost);
-	if (reason != TURN_OK)
-		route_drop(plan, (enum turn_drop)reason);
-}
-
 void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int i)
 {
 	struct turn_view *v = &b->view[i];
@@ -481,8 +466,9 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 	} else {
 		route_client(s, v, b->epoch, &b->plan, &b->side);
 	}
-	if (s->meters != NULL)
-		hold_to_rates(s, v, &b->plan);
+#define X(judge) judge(s, v, &b->plan);
+	TURN_PLANNED(X)
+#undef X
 	if (b->plan.verdict == TURN_RELAY || b->plan.verdict == TURN_SEND) {
 		turn_line_add(alloc_at(s, v->slot), v->leg, b->plan.len);
 		turn_line_added(s, alloc_at(s, v->slot), v->slot, v->leg);

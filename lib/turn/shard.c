@@ -4,7 +4,6 @@
 #include "shard.h"
 #include "invariant.h"
 #include "turn_state.h"
-#include "features/rates/meters.h"
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
@@ -335,7 +334,9 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 {
 	take_policy(s, p);
-	meters_policy(s);
+#define X(apply) apply(s);
+	TURN_POLICIES(X)
+#undef X
 }
 
 void turn_shard_move(struct turn_shard *s, const struct turn_config *c)

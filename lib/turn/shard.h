@@ -91,7 +91,6 @@ struct turn_shard {
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 	const struct turn_alternates *alternates; // NULL = the box does not drain
-	struct turn_meters *meters; // NULL = no rate has been limited yet
 	// True if peers' datagrams need more checks than that of the permission, because relay
 	// ports are shared or realms have relay pools.
 	bool peers_asked;

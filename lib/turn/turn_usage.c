@@ -2,7 +2,6 @@
 // Counts of relayed and lost datagrams: the usage records behind the lines, and the classes of
 // losses.
 #include "turn_usage.h"
-#include "features/rates/meters.h"
 #include "shard.h"
 #include "turn_drop.h"
 #include "usage.h"
@@ -76,9 +75,8 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 			u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS + c.datagrams;
 		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes;
 	}
-	for (unsigned int i = 0; i < TURN_LOSS_KEPT; i++)
-		out->lost[i] = u->lost[i];
-	meters_usage(s, slot, out);
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		out->lost[i] = i < TURN_LOSS_KEPT ? u->lost[i] : 0;
 #define X(usage, info) usage(s, slot, out);
 	TURN_SHOWN(X)
 #undef X
@@ -90,7 +88,9 @@ static void count_loss(struct turn_shard *s, uint32_t slot, unsigned int loss)
 
 	sums_of(s, slot)->lost[loss]++;
 	if (loss >= TURN_LOSS_KEPT) {
-		meters_lost(s, slot, loss);
+#define X(lost) lost(s, slot, loss);
+		TURN_MORE_LOSSES(X)
+#undef X
 		return;
 	}
 	lost = &usage_at(s, slot)->lost[loss];

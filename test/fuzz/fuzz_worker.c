@@ -195,6 +195,11 @@ static bool drop_is_rare(unsigned int reason)
 		DP_DROP_DTLS_MANY,
 		DP_DROP_DTLS_FRAGMENT,
 		DP_DROP_STOPPING,
+#ifndef FEATURE_RATES
+		DP_DROP_TURN + TURN_DROP_ALLOCATION_RATE - 1,
+		DP_DROP_TURN + TURN_DROP_USER_RATE - 1,
+		DP_DROP_TURN + TURN_DROP_REALM_RATE - 1,
+#endif
 #ifndef FEATURE_REALMS // nobody has pools of its own
 		DP_DROP_TURN + TURN_DROP_PEER_OTHER_POOL - 1,
 #endif

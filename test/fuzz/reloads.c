@@ -54,9 +54,11 @@ static void pick_policy(struct conf *c)
 		l->per_user = 1 + reloads_below(20);
 	if (reloads_below(8) == 0)
 		l->per_source = 1 + reloads_below(20);
+#ifdef FEATURE_RATES
 	for (unsigned int i = 0; i < 2 * TURN_RATE_OF_END && reloads_below(3) == 0; i++)
 		l->rates.flow[i / 2][i % 2] = (struct turn_flow_rate){
 			reloads_below(2) * (1 + reloads_below(1000)), reloads_below(100)};
+#endif
 	l->permissions = l->channels = reloads_below(2) == 0 ? 3 : 16;
 }
 

@@ -185,6 +185,7 @@ static void pick_rates(struct dp_world *w)
 // Rates of relayed datagrams, some so low that most are dropped.
 static void pick_relayed(struct dp_world *w)
 {
+#ifdef FEATURE_RATES
 	struct turn_rates *r = &w->conf.turn.limits.rates;
 
 	if (!chance(25))
@@ -194,6 +195,7 @@ static void pick_relayed(struct dp_world *w)
 		for (unsigned int leg = 0; leg < 2; leg++)
 			r->flow[scope][leg] =
 				(struct turn_flow_rate){PICK(0, 0, 64, 8000), PICK(0, 0, 20, 1000)};
+#endif
 }
 
 static void pick_icmp(struct dp_world *w)

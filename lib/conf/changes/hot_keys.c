@@ -46,7 +46,6 @@ static const char *const hot[] = {
 	"limits.per-source",
 	"limits.per-user",
 	"limits.permissions",
-	"limits.rates",
 	"limits.requests",
 	"limits.stale-nonce",
 	"limits.unauthenticated",

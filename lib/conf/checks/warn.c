@@ -171,7 +171,7 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Warns of limits that clients do not expect, and of a limit that one user can exhaust for all.
+// Warns of limits that clients do not expect.
 static void warn_limits(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_limits *l = &c->turn.limits;
@@ -188,17 +188,6 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 			"clients know the %u s of RFC 8656 and refresh shortly before: with %u s "
 			"their media stops in between",
 			RFC_CHANNEL_S, l->channel_s);
-	for (unsigned int leg = 0; leg < 2; leg++) {
-		const struct turn_flow_rate *realm = &l->rates.flow[TURN_RATE_REALM][leg];
-		const struct turn_flow_rate *user = &l->rates.flow[TURN_RATE_USER][leg];
-
-		if (realm->kbits == 0 || user->kbits != 0 || conf_warned(r))
-			continue;
-		conf_tell(r, CONF_WARNING,
-			AT(c, turn.limits.rates.flow[TURN_RATE_REALM][leg].kbits, 0,
-				"limits.rates"),
-			"one user can use it up for all others: limit users, too");
-	}
 }
 
 // Warns of IPv4-mapped prefixes, which operators deny in other servers: here they mean the IPv4

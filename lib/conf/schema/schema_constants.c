@@ -5,7 +5,6 @@
 #include "conf_build.h"
 #include "conf_features.h"
 #include "schema/schema_rows.h"
-#include "turn.h"
 
 #define TESTS CONF_TEST_CONSTANTS "."
 
@@ -121,28 +120,6 @@ CONF_CONSTANT_ROWS(X)
 	.def = "256"},
 {TESTS "limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096),
 	.def = "256"},
-// Milliseconds of a rate that may come in a burst: a key frame is several times the average.
-{TESTS "limits.rates.burst", CONF_NUMBER, ONE(conf, turn.limits.rates.burst_ms), RANGE(10, 10000),
-	.def = "100"},
-// Datagrams per second of limits.rates: bits limit them, too.
-{TESTS "limits.rates.allocation-to-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].datagrams),
-	RANGE(0, 1000000000)},
-{TESTS "limits.rates.allocation-from-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_PEER].datagrams),
-	RANGE(0, 1000000000)},
-{TESTS "limits.rates.user-to-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams),
-	RANGE(0, 1000000000)},
-{TESTS "limits.rates.user-from-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_USER][TURN_FROM_PEER].datagrams),
-	RANGE(0, 1000000000)},
-{TESTS "limits.rates.realm-to-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams),
-	RANGE(0, 1000000000)},
-{TESTS "limits.rates.realm-from-peers.datagrams", CONF_NUMBER,
-	ONE(conf, turn.limits.rates.flow[TURN_RATE_REALM][TURN_FROM_PEER].datagrams),
-	RANGE(0, 1000000000)},
 
 // journald's socket; systemd fixes its path.
 {TESTS "log.journal", CONF_TEXT, ONE(conf, log.journal), RANGE(1, 107),

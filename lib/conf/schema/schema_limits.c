@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of limits, of features, and of peers.
+#include "conf_features.h"
 #include "schema/schema_rows.h"
-#include "turn.h"
-
-#define RATE(name, owner, leg)                                                               \
-	"limits.rates." name, CONF_BITS,                                                     \
-		ONE(conf, turn.limits.rates.flow[TURN_RATE_##owner][TURN_FROM_##leg].kbits), \
-		RANGE(0, UINT32_MAX), .def = "0"
 
 // clang-format off
 static const struct conf_key rows[] = {
@@ -52,28 +47,9 @@ static const struct conf_key rows[] = {
 	"their handshake proves the source."},
 {"limits.binding.rate", CONF_NUMBER, ONE(conf, turn.limits.binding.rate), RANGE(0, 1000000),
 	.def = "1000", .help = "Per second; 0 = no limit."},
-{"limits.rates", CONF_SECTION, .help = "Limits of relayed bits per second: `to-peers` is data from "
-	"clients, `from-peers` data from peers; 0 = no limit. Headers of TURN, UDP and IP do not "
-	"count. A burst may have a tenth of a second's worth. Datagrams above a limit are dropped "
-	"and counted: as a drop, in the usage of the allocation (`slipringctl show`) and in its "
-	"records. TCP data (`relay.tcp`) waits: the box reads no more until it may send. A reload "
-	"changes the rates of live allocations. The first reload that sets a limit takes 140 bytes "
-	"of memory per relay port; `slipring --show-needs` counts them if the file has a limit. "
-	"Buckets are full after a restart."},
-{RATE("allocation-to-peers", ALLOCATION, CLIENT),
-	.help = "From the client of one allocation. Drop reason: `allocation-rate`."},
-{RATE("allocation-from-peers", ALLOCATION, PEER),
-	.help = "From the peers of one allocation. Drop reason: `allocation-rate`."},
-{RATE("user-to-peers", USER, CLIENT),
-	.help = "From all allocations of one user, on all workers. A REST user is the id behind "
-	"the expiry, as for `limits.per-user`. Drop reason: `user-rate`."},
-{RATE("user-from-peers", USER, PEER), .help = "From the peers of one user's allocations. Drop "
-	"reason: `user-rate`."},
-{RATE("realm-to-peers", REALM, CLIENT),
-	.help = "From all users of one realm; each realm gets the whole rate. One user can use it "
-	"up unless a `user-` rate limits users. Drop reason: `realm-rate`."},
-{RATE("realm-from-peers", REALM, PEER), .help = "From the peers of one realm's allocations. Drop "
-	"reason: `realm-rate`."},
+#define X(...) __VA_ARGS__,
+CONF_LIMITS_ROWS(X)
+#undef X
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Only an entry of `allow` with the same or a "

@@ -14,6 +14,7 @@
 #include "datapath.h"
 #include "path/fastpath.h"
 #include "path/idle.h"
+#include "path/meter.h"
 #include "ip/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
@@ -115,7 +116,7 @@ void hot_take(struct worker *w, const struct hot *h)
 	w->source[0] = h->source[0];
 	w->source[1] = h->source[1];
 	w->marks = h->marks;
-	w->special = w->marks || w->meters != NULL;
+	w->special = w->marks || meter_is_on(w);
 	w->backlog.budget = h->requests;
 	if (h->errors_each > 0) // one /48 may use half of it
 		w->errors_each.times = RTE_MAX(h->errors_out / 2 / h->errors_each, 1u);

@@ -21,7 +21,6 @@
 #include "turn_mark.h"
 #include "turn_shard.h"
 #include "path/worker.h"
-#include "features/rates/metering.h"
 
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
@@ -175,7 +174,9 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		if (q->moved != NULL)
 			turn_shard_move(w->shard, q->moved);
 		hot_take(w, q->hot);
-		metering_take(w);
+#define X(type, field, of_each, in_each, make, take, close) take(w);
+		DP_WORKER(X)
+#undef X
 		a->walk.end = true;
 		break;
 	case DP_ASK_ALTERNATES:

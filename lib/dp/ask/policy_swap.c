@@ -27,7 +27,6 @@
 #include "turn_shard.h"
 #include "turn_state.h"
 #include "path/worker.h"
-#include "features/rates/metering.h"
 
 // LEAVE is for moves only: everything on the old addresses ends before any thread knows the new
 // ones, so nothing ends on these. LOWER asks one worker after the other: two workers that see at
@@ -129,13 +128,6 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 		return -1;
 	DP_BEFORE_POLICY(X)
 #undef X
-	if (metering_create(d, c) != 0) {
-		snprintf(error, len,
-			"limits.rates: no memory left for meters (%zu MB in all): a restart "
-			"allocates as much as it needs",
-			metering_size(c, d->map) >> 20);
-		return -1;
-	}
 	crypto = stun_crypto_create();
 	if (crypto != NULL)
 		d->reload = make_reload(d, c, crypto);
@@ -363,7 +355,9 @@ void reload_free(struct dp *d)
 		if (!r->taken && d->worker[i]->shard != NULL) { // the worker may have adopted it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
 			hot_take(d->worker[i], d->hot);
-			metering_take(d->worker[i]);
+#define X(type, field, of_each, in_each, make, take, close) take(d->worker[i]);
+			DP_WORKER(X)
+#undef X
 		}
 	}
 	free_parts(r);

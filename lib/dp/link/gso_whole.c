@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "path/fastpath.h"
+#include "path/meter.h"
 #include "invariant.h"
 #include "link/tx.h"
 #include "port.h"
@@ -14,7 +15,6 @@
 #include "super/super.h"
 #include "turn_drop.h"
 #include "turn_line.h"
-#include "turn_meter.h"
 #include "path/worker.h"
 
 static struct port_super limits_of(const struct worker *w, uint8_t port)
@@ -79,15 +79,12 @@ static void set_edit(const struct worker *w, struct whole *x)
 static bool meter_rest(struct worker *w, struct whole *x, uint16_t len)
 {
 	const uint32_t rest = x->frames - 1;
-	const uint64_t cost = turn_meter_cost(rest, x->len - len - rest * x->edit.taken);
 
-	if (w->meters == NULL)
+	if (!meter_is_on(w))
 		return true;
-	if (!turn_meter_take(w->meters, x->slot, x->leg, cost) &&
-		turn_meter_ask(w->shard, x->slot, x->leg, cost) != TURN_OK)
-		return false;
-	x->cost = cost;
-	return true;
+	x->rest_data = x->len - len - rest * x->edit.taken;
+	x->paid = meter_pay_more(w, x->slot, x->leg, rest, x->rest_data);
+	return x->paid;
 }
 
 void gso_whole_look(struct worker *w)
@@ -145,11 +142,11 @@ bool gso_whole_end(struct worker *w, uint8_t port)
 	const struct outbox *o = &w->tx[x->out];
 	struct rte_mbuf *m = x->m, *first;
 
-	ASSERT(x->frames >= 2 && (x->cost == 0 || x->vouched));
+	ASSERT(x->frames >= 2 && (!x->paid || x->vouched));
 	x->m = NULL;
 	if (!follow_first(w, x, m)) {
-		if (x->cost != 0)
-			turn_meter_give(w->shard, x->slot, x->leg, x->cost);
+		if (x->paid)
+			meter_give_more(w, x->slot, x->leg, x->frames - 1, x->rest_data);
 		return false;
 	}
 	first = o->m[o->n - 1];

@@ -18,7 +18,8 @@ struct whole {
 	// slot of the allocation; datagrams and bytes of payload in total
 	uint32_t slot, frames, len;
 	uint32_t rest_bytes; // bytes of the frames that the others count as
-	uint64_t cost; // charged to the meters for all except the first
+	uint32_t rest_data; // bytes of data of all except the first
+	bool paid; // these are charged to the rates that apply
 	uint8_t leg, out; // out: egress port
 	bool vouched; // a line vouches for all of it, and the first datagram leaves at once
 	struct port_super_edit edit;

@@ -16,6 +16,7 @@
 #include "drop_of.h"
 #include "path/fast_headers.h"
 #include "path/indication.h"
+#include "path/meter.h"
 #include "ip/dscp.h"
 #include "ip/path_mtu.h"
 #include "link/local_addrs.h"
@@ -28,12 +29,10 @@
 #include "turn_icmp.h"
 #include "turn_line.h"
 #include "turn_mark.h"
-#include "turn_meter.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "udp.h"
 #include "path/worker.h"
-#include "features/rates/metering.h"
 
 // --- sources of headers -------------------------------------------------------------------------
 
@@ -174,16 +173,6 @@ struct relaying {
 	bool metered;
 };
 
-// Charges a datagram to the rates that apply to it. False if it exceeds one; it has been dropped.
-static __rte_always_inline bool meter_datagram(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int leg)
-{
-	const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
-
-	return likely(turn_meter_take(w->meters, v->slot, leg, cost)) ||
-		metering_asks(w, m, v, cost);
-}
-
 // Number of bytes by which the new frame begins later: a ChannelData header is removed or added.
 // leg is a constant where speed matters.
 static inline int moved_by(unsigned int leg)
@@ -252,7 +241,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
 		return false;
-	if (r.metered && unlikely(!meter_datagram(w, m, v, leg)))
+	if (r.metered && unlikely(!meter_pay(w, m, v, leg, turn_view_data(v, leg))))
 		return true;
 	turn_line_add(l, leg, turn_view_data(v, leg));
 	m->data_off = (uint16_t)(m->data_off + moved);
@@ -363,12 +352,12 @@ static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t t
 	unsigned int done = 0;
 
 	for (;;) {
-		const unsigned int paid = metering_take_leg(w, leg, done);
+		const unsigned int paid = meter_pay_leg(w, leg, done);
 
 		done = leg == TURN_FROM_CLIENT ? relay_clients(w, done, paid, tick)
 					       : relay_peers(w, done, paid, tick);
 		if (unlikely(done < paid))
-			metering_give_leg(w, leg, done, paid);
+			meter_give_leg(w, leg, done, paid);
 		if (done < paid || done == n || !relay_asking(w, leg, done, tick))
 			return done;
 		done++;

@@ -11,10 +11,9 @@
 #include "turn.h"
 #include "turn_line.h"
 #include "turn_mark.h"
-#include "turn_meter.h"
 #include "udp.h"
+#include "path/meter.h"
 #include "path/worker.h"
-#include "features/rates/metering.h"
 
 // How a datagram is relayed: compile-time constants.
 struct relaying {
@@ -54,15 +53,6 @@ static __rte_always_inline void resize_frame(
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 }
 
-// False if the datagram exceeds a rate; it has been dropped.
-static inline bool meter_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	unsigned int leg, uint32_t len)
-{
-	const uint64_t cost = turn_meter_cost(1, len);
-
-	return turn_meter_take(w->meters, v->slot, leg, cost) || metering_asks(w, m, v, cost);
-}
-
 // Headers for a datagram that is relayed by a line, without the fields that depend on a length.
 static __rte_always_inline struct fast_headers line_headers(const struct worker *w,
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg)
@@ -97,7 +87,7 @@ static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
 
 	if (unlikely(!turn_line_send(l, v, r.is_v4, &len)))
 		return false;
-	if (r.metered && !meter_datagram(w, m, v, TURN_FROM_CLIENT, len))
+	if (r.metered && !meter_pay(w, m, v, TURN_FROM_CLIENT, len))
 		return true;
 	turn_line_add(l, TURN_FROM_CLIENT, len);
 	removed = v->len - len;
@@ -148,7 +138,7 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 		    m->data_len + STUN_FRONT6 + pad > w->plain_max + (uint32_t)CHANNEL_HEADER_LEN ||
 		    m->data_off < STUN_FRONT6 || (pad != 0 && pad > rte_pktmbuf_tailroom(m))))
 		return false;
-	if (r.metered && !meter_datagram(w, m, v, TURN_FROM_PEER, v->len))
+	if (r.metered && !meter_pay(w, m, v, TURN_FROM_PEER, v->len))
 		return true;
 	turn_line_add(l, TURN_FROM_PEER, v->len);
 	p = line_headers(w, l, v, TURN_FROM_PEER);

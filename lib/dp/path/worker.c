@@ -39,6 +39,7 @@
 #include "dp_view.h"
 #include "exception/exception.h"
 #include "path/fastpath.h"
+#include "path/meter.h"
 #include "invariant.h"
 #include "ip/dscp.h"
 #include "ip/fragments.h"
@@ -93,7 +94,7 @@ static inline unsigned int relay_plain(struct worker *w, bool may_wait)
 static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait)
 {
 	dscp_burst(w);
-	if (w->meters == NULL)
+	if (!meter_is_on(w))
 		return relay_plain(w, may_wait);
 	if (unlikely(w->pieces.whole.m != NULL))
 		gso_whole_look(w);

@@ -19,6 +19,7 @@
 #include "csprng.h"
 #include "dp.h"
 #include "dp_burst.h"
+#include "dp_features.h"
 #include "hash.h"
 #include "path/idle.h"
 #include "ip/path_mtu.h"
@@ -91,8 +92,10 @@ struct worker {
 	// on some port no frame may take the fast path.
 	uint16_t plain_max;
 	bool marks; // a listener has a DSCP for its clients' traffic (ip/dscp.h)
-	bool special; // marks, or there are meters: bursts take the longer path
-	struct turn_meters *meters; // NULL: no rate is limited (turn_meter.h)
+	bool special; // marks, or a rate is limited: bursts take the longer path
+#define X(type, field, of_each, in_each, make, take, close) of_each in_each;
+	DP_WORKER(X)
+#undef X
 	struct capture *capture; // NULL: no capture (capture/capture.h)
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;

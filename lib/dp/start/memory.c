@@ -22,7 +22,6 @@
 #include "path/worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
-#include "features/rates/metering.h"
 
 #define MB (1024 * 1024)
 #define PAGE 4096 // bytes of a normal page
@@ -179,7 +178,9 @@ size_t dp_memory_mb(const struct conf *c)
 	size += streams_size(c) + events_size(c) + sessions_size(c) + bonds_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) + streams_slots_size(c, turn_relay_map_slots(map, w));
-	size += metering_size(c, map);
+#define X(bytes) size += bytes(c, map);
+	DP_MEMORY(X)
+#undef X
 	turn_relay_map_free(map);
 	return size / MB + size / MB / 8 + EAL_MB;
 }

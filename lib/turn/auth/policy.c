@@ -451,8 +451,6 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 		p->limits.permission_s = TURN_PERMISSION_S;
 	if (p->limits.channel_s == 0)
 		p->limits.channel_s = TURN_CHANNEL_S;
-	if (p->limits.rates.burst_ms == 0)
-		p->limits.rates.burst_ms = TURN_BURST_MS;
 	p->rest_expiry = c->rest_expiry;
 	p->hairpin = c->hairpin;
 	p->rfc5766_channels = c->rfc5766_channels;

@@ -114,21 +114,6 @@ enum turn_family {
 	TURN_FAMILY_CLIENT // that of the client's address
 };
 
-// The owner of the datagrams that a rate limits.
-enum turn_rate_of { TURN_RATE_ALLOCATION, TURN_RATE_USER, TURN_RATE_REALM, TURN_RATE_OF_END };
-
-// Limits for one second; 0 = no limit. kbits counts data only, as usage does.
-struct turn_flow_rate {
-	uint32_t kbits, datagrams;
-};
-
-struct turn_rates {
-	struct turn_flow_rate flow[TURN_RATE_OF_END][2]; // by enum turn_leg
-	// The rate of this time may come at once; at most 10 s, 0 = TURN_BURST_MS.
-	uint32_t burst_ms;
-};
-#define TURN_BURST_MS 100
-
 // What happens to an allocation when the expiry time in the REST name that made it has passed?
 enum turn_rest_expiry {
 	TURN_REST_REFRESH_REFUSED, // it can no longer be refreshed
@@ -147,7 +132,9 @@ struct turn_limits {
 	struct limit stale_nonce; // per 5-tuple
 	struct limit guesses; // wrong passwords, per source
 	struct limit icmp; // ICMP errors reported to a client, per allocation
-	struct turn_rates rates;
+#define X(type, field) type field;
+	TURN_CONFIG_LIMITS(X)
+#undef X
 };
 
 // Memory for permissions, channels and the records of features: a guaranteed number for each

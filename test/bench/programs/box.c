@@ -49,9 +49,6 @@ void box_die(const char *fmt, ...)
 	_exit(1);
 }
 
-// More than a clock of rounds can offer.
-#define RATE_HIGH ((struct turn_flow_rate){.kbits = 400000000, .datagrams = 400000000})
-
 // --- configuration ------------------------------------------------------------------------------
 
 // Writes the text of our address with that number.
@@ -114,6 +111,20 @@ static void conf_write(FILE *out, const struct options *o)
 		fprintf(out, "state: {file: \"%s\"}\n", o->state);
 }
 
+// Limits rates, but to more than a clock of rounds can offer.
+static void limit_rates(struct conf *c, const struct options *o)
+{
+#ifdef FEATURE_RATES
+	for (unsigned int scope = 0; scope < (o->rates == 2 ? TURN_RATE_OF_END : o->rates); scope++)
+		for (unsigned int leg = 0; leg < 2; leg++)
+			c->turn.limits.rates.flow[scope][leg] =
+				(struct turn_flow_rate){.kbits = 400000000, .datagrams = 400000000};
+#else
+	if (o->rates != 0)
+		box_die("--rates: this build has no limits.rates");
+#endif
+}
+
 // Loads the configuration from a file, so that an operator's defaults apply to the rest.
 static struct conf *conf_make(const struct options *o)
 {
@@ -135,9 +146,7 @@ static struct conf *conf_make(const struct options *o)
 	if (c == NULL)
 		box_die("configuration: %s", error);
 	c->turn.workers = c->workers;
-	for (unsigned int scope = 0; scope < (o->rates == 2 ? TURN_RATE_OF_END : o->rates); scope++)
-		for (unsigned int leg = 0; leg < 2; leg++)
-			c->turn.limits.rates.flow[scope][leg] = RATE_HIGH;
+	limit_rates(c, o);
 	return c;
 }
 

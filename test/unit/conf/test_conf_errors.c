@@ -170,17 +170,6 @@ static void test_records(void **state)
 			"4294967295"},
 		{"log: {", "records: {rotate: 9999999999G}\nlog: {",
 			"37:19: records.rotate: 9999999999G is out of range"},
-		{"rate: 1000}", "rate: 1000}\n  rates: {user-to-peers: 2MB}",
-			"33:26: limits.rates.user-to-peers: must be a number of bits a second "
-			"like 64000, 64k, 2M or 10G, not '2MB'"},
-		{"rate: 1000}", "rate: 1000}\n  rates: {user-to-peers: '2000'}",
-			"33:26: limits.rates.user-to-peers: must be a number of bits "
-			"a second"},
-		{"rate: 1000}", "rate: 1000}\n  rates: {user-to-peers: 1500}",
-			"33:26: limits.rates.user-to-peers: 1500 is no whole number of "
-			"kilobits: write 2k"},
-		{"rate: 1000}", "rate: 1000}\n  rates: {user-to-peers: 4295000G}",
-			"33:26: limits.rates.user-to-peers: 4295000G is out of range"},
 		{"log: {", "records: {journal: no}\nlog: {",
 			"37:20: records.journal: must be true or false"},
 		{"log: {", "buffers: {events: 10}\nlog: {", "37:1: buffers: unknown key"},

@@ -242,9 +242,6 @@ static void test_auth(void **state)
 			"30:33: limits.lifetime.permission: clients know the 300 s of RFC 8656"},
 		{"state:", "limits: {lifetime: {channel: 60}}\nstate:",
 			"30:30: limits.lifetime.channel: clients know the 600 s of RFC 8656"},
-		{"state:", "limits: {rates: {realm-from-peers: 1G}}\nstate:",
-			"30:36: limits.rates.realm-from-peers: one user can use it up for all "
-			"others: limit users, too"},
 	};
 
 	CHECK(list);

@@ -308,7 +308,7 @@ static void a_reload_sets_and_removes_limits(void **state)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
 		assert_int_equal(client_bind(&world, &c[i], GSO_CHANNEL, &p), 0);
 	}
-	assert_null(world.dp->accounts);
+	assert_null(world.dp->metering.accounts);
 	for (unsigned int k = 0; k < 4; k++) {
 		rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = k % 2 == 0 ? 400 : 0;
 		reload(&rates);

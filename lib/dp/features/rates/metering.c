@@ -3,6 +3,7 @@
 #include "features/rates/metering.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include <rte_common.h>
 #include <rte_lcore.h>
@@ -35,41 +36,61 @@ static int accounts_make(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		slots += turn_relay_map_slots(d->map, i);
 	// the quota table identifies users by hashes under this key, too, which is secret
-	d->accounts = turn_accounts_create(slots, &d->quota_key);
-	return d->accounts != NULL ? 0 : -ENOMEM;
+	d->metering.accounts = turn_accounts_create(slots, &d->quota_key);
+	return d->metering.accounts != NULL ? 0 : -ENOMEM;
 }
 
-int metering_create(struct dp *d, const struct conf *c)
+// Makes the meters that are still missing, if the configuration limits a rate.
+static int make_missing(struct dp *d, const struct conf *c)
 {
+	struct metering *all = &d->metering;
+
 	if (!turn_rates_any(&c->turn.limits.rates))
 		return 0;
-	if (d->accounts == NULL && accounts_make(d) != 0)
+	if (all->accounts == NULL && accounts_make(d) != 0)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		const uint32_t slots = turn_relay_map_slots(d->map, i);
 		void *mem;
 
-		if (d->meters[i] != NULL)
+		if (all->meters[i] != NULL)
 			continue;
 		mem = rte_zmalloc_socket("meters", turn_meters_size(slots), RTE_CACHE_LINE_SIZE,
 			(int)rte_lcore_to_socket_id(d->worker[i]->lcore));
 		if (mem == NULL)
 			return -ENOMEM;
-		d->meters[i] = turn_meters_create(mem, slots, d->accounts);
+		all->meters[i] = turn_meters_create(mem, slots, all->accounts);
 	}
 	return 0;
+}
+
+int metering_make(struct worker *w)
+{
+	return make_missing(w->dp, w->dp->conf);
+}
+
+bool metering_begin(
+	struct dp *d, const struct conf *c, const struct conf *before, char *error, size_t len)
+{
+	if (before == NULL || make_missing(d, c) == 0) // at the start there are no workers yet
+		return true;
+	snprintf(error, len,
+		"limits.rates: no memory left for meters (%zu MB in all): a restart allocates as "
+		"much as it needs",
+		metering_size(c, d->map) >> 20);
+	return false;
 }
 
 void metering_free(struct dp *d)
 {
 	for (unsigned int i = 0; i < TURN_WORKERS_MAX; i++)
-		rte_free(d->meters[i]);
-	turn_accounts_free(d->accounts);
+		rte_free(d->metering.meters[i]);
+	turn_accounts_free(d->metering.accounts);
 }
 
 void metering_take(struct worker *w)
 {
-	struct turn_meters *t = w->dp->meters[w->id];
+	struct turn_meters *t = w->dp->metering.meters[w->id];
 
 	if (t != NULL)
 		turn_shard_set_meters(w->shard, t);
@@ -128,4 +149,19 @@ bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	turn_usage_refused(w->shard, v->slot, reason);
 	worker_drop(w, m, drop_of_turn(reason));
 	return false;
+}
+
+bool metering_take_more(
+	struct worker *w, uint32_t slot, unsigned int leg, uint32_t datagrams, uint32_t bytes)
+{
+	const uint64_t cost = turn_meter_cost(datagrams, bytes);
+
+	return turn_meter_take(w->meters, slot, leg, cost) ||
+		turn_meter_ask(w->shard, slot, leg, cost) == TURN_OK;
+}
+
+void metering_give_more(
+	struct worker *w, uint32_t slot, unsigned int leg, uint32_t datagrams, uint32_t bytes)
+{
+	turn_meter_give(w->shard, slot, leg, turn_meter_cost(datagrams, bytes));
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "turn_config.h"
 #include "turn_meter.h"
 
 struct conf;
@@ -16,26 +17,31 @@ struct turn_relay_map;
 struct turn_view;
 struct worker;
 
-// Bytes of EAL memory that metering_create needs for a configuration; 0 if it limits no rate.
+// Made when a rate is first limited, by the management lcore. NULL until then.
+struct metering {
+	struct turn_accounts *accounts; // atomics and locks inside; all workers write it
+	struct turn_meters *meters[TURN_WORKERS_MAX]; // one per worker
+};
+
+// Bytes of EAL memory that meters need for a configuration; 0 if it limits no rate.
 size_t metering_size(const struct conf *c, const struct turn_relay_map *map);
-// Makes the meters of all workers, if the configuration limits a rate and there are no meters yet.
-// They stay until metering_free. Returns 0 or -ENOMEM. Management lcore, before workers adopt the
-// policy.
-int metering_create(struct dp *d, const struct conf *c);
+// Makes the meters of a worker, if the configuration limits a rate. Returns 0 or -ENOMEM.
+int metering_make(struct worker *w);
+// Makes the meters of all workers for a reload, if it limits a rate and there are no meters yet.
+// They stay until metering_free. Management lcore, before workers adopt the policy.
+bool metering_begin(
+	struct dp *d, const struct conf *c, const struct conf *before, char *error, size_t len);
 void metering_free(struct dp *d);
 // Makes the worker use its meters, if there are any, according to the policy of its shard. Called
 // by the worker between two rounds, or by the thread that makes the worker.
 void metering_take(struct worker *w);
 
-// Charges the datagrams of a leg of the burst in advance, from index start on and in order, as if
-// their lines vouched. Stops at the first one that needs metering_asks, or has no line. Returns the
-// index of that one. If fewer datagrams are then relayed the caller gives the rest back at once. A
-// separate pass costs a datagram less than reading its meter while it is relayed.
-unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start);
-// Gives back the charge of datagrams [start, stop) of a leg.
-void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop);
-
-// For a datagram that will be relayed by its line, if turn_meter_take refused its cost. True if it
-// is paid now. False if the datagram exceeds a rate; it has been counted for its allocation and
-// dropped. The worker has meters.
+// For a datagram that will be relayed by its line, if turn_meter_take refused its cost: see
+// meter_pay. The worker has meters, as for the functions below, which are those of path/meter.h.
 bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t cost);
+unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start);
+void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop);
+bool metering_take_more(
+	struct worker *w, uint32_t slot, unsigned int leg, uint32_t datagrams, uint32_t bytes);
+void metering_give_more(
+	struct worker *w, uint32_t slot, unsigned int leg, uint32_t datagrams, uint32_t bytes);

@@ -4,6 +4,7 @@
 #include "rates/bucket.h"
 #include "invariant.h"
 #include "features/rates/accounts.h"
+#include "route.h"
 #include "shard.h"
 #include "tables/table.h"
 #include "turn_drop.h"
@@ -93,20 +94,19 @@ void meters_policy(struct turn_shard *s)
 	const struct turn_rates *r = &s->policy->limits.rates;
 	struct turn_meters *t = s->meters;
 
-	if (t != NULL) {
-		t->on = turn_rates_any(r);
-		t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
-		t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
-	}
-#define X(apply) apply(s);
-	TURN_RATES(X)
-#undef X
+	if (t == NULL)
+		return;
+	t->on = turn_rates_any(r);
+	t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
+	t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
 }
 
 void turn_shard_set_meters(struct turn_shard *s, struct turn_meters *t)
 {
 	s->meters = t;
-	meters_policy(s);
+#define X(apply) apply(s);
+	RATES_POLICIES(X)
+#undef X
 }
 
 struct turn_meters *turn_shard_meters(const struct turn_shard *s)
@@ -130,7 +130,7 @@ static void accounts_begin(const struct turn_shard *s, enum turn_rate_of scope,
 	const struct turn_rates *r = &s->policy->limits.rates;
 	const struct turn_flow_rate *rate = &r->flow[scope][bill->leg];
 	const unsigned int workers = s->workers > 0 ? s->workers : 1;
-	const uint64_t burst = r->burst_ms * BUCKET_MS;
+	const uint64_t burst = meters_burst_ms(r) * BUCKET_MS;
 
 	for (unsigned int kind = 0; kind < ACCOUNT_KINDS; kind++) {
 		out[kind] = (struct account){.kind = (enum account_kind)kind,
@@ -284,9 +284,8 @@ void meters_lost(struct turn_shard *s, uint32_t slot, unsigned int loss)
 
 void meters_usage(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 {
-	for (unsigned int i = TURN_LOSS_KEPT; i < TURN_LOSS_END; i++)
-		out->lost[i] =
-			s->meters != NULL ? s->meters->meter[slot].lost[i - TURN_LOSS_KEPT] : 0;
+	for (unsigned int i = TURN_LOSS_KEPT; s->meters != NULL && i < TURN_LOSS_END; i++)
+		out->lost[i] = s->meters->meter[slot].lost[i - TURN_LOSS_KEPT];
 }
 
 // --- credit --------------------------------------------------------------------------------------
@@ -368,4 +367,17 @@ void turn_meter_give(struct turn_shard *s, uint32_t slot, unsigned int leg, uint
 		t->party[m->user].left[leg] += cost;
 		t->party[m->realm].left[leg] += cost;
 	}
+}
+
+void meters_judge(struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
+{
+	const uint64_t cost = turn_meter_cost(1, plan->len);
+	unsigned int reason;
+
+	if (!s->meters->on || (plan->verdict != TURN_RELAY && plan->verdict != TURN_SEND) ||
+		turn_meter_take(s->meters, v->slot, v->leg, cost))
+		return;
+	reason = turn_meter_ask(s, v->slot, v->leg, cost);
+	if (reason != TURN_OK)
+		route_drop(plan, (enum turn_drop)reason);
 }

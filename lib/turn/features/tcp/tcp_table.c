@@ -8,20 +8,20 @@
 #include "shard.h"
 #include "features/tcp/tcp_usage.h"
 
-// Number of ports that a worker has.
-static uint32_t part_of(const struct turn_config *c, unsigned int worker)
+uint32_t tcp_table_places(const struct turn_shard_params *p)
 {
+	const struct turn_config *c = p->config;
 	const uint32_t n =
 		c->tcp.ports_hi != 0 ? (uint32_t)c->tcp.ports_hi - c->tcp.ports_lo + 1 : 0;
 
-	if (!c->tcp.enabled || n <= worker)
+	if (!c->tcp.enabled || n <= p->worker)
 		return 0;
-	return (n - worker - 1) / c->workers + 1;
+	return (n - p->worker - 1) / c->workers + 1;
 }
 
 size_t tcp_table_size(const struct turn_shard_params *p, uint32_t permissions)
 {
-	const uint32_t nb = part_of(p->config, p->worker);
+	const uint32_t nb = tcp_table_places(p);
 
 	return nb > 0 ? nb * (sizeof(struct tcp_place) + sizeof(uint32_t)) + share_size(nb) : 0;
 }
@@ -37,7 +37,7 @@ void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_shard_par
 	const struct turn_config *c = p->config;
 	struct tcp_table *t = &s->tcp;
 
-	t->nb = t->free = part_of(c, s->worker);
+	t->nb = t->free = tcp_table_places(p);
 	t->place = mem;
 	t->rest = (uint32_t *)(t->place + t->nb);
 	if (t->nb > 0) {

@@ -4,7 +4,6 @@
 // entries if relay.tcp is off.
 #pragma once
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "limits/share.h"
@@ -26,18 +25,8 @@ struct tcp_place {
 	// above them a number that grows with each allocation (tcp_usage.c). Stream threads add,
 	// the worker takes.
 	uint64_t moved[2];
-	_Atomic uint64_t due[2]; // account.h: debt of its own rate; stream threads
-	// Those of its user and its realm; the worker writes them, stream threads read.
-	uint32_t account[2];
 };
-_Static_assert(sizeof(struct tcp_place) == 56, "memory of a relay port for TCP");
-
-// The current rates. The worker writes them, stream threads read them.
-struct tcp_rates {
-	uint32_t kbits[TURN_RATE_OF_END][2]; // by leg; 0 = not limited
-	uint32_t burst_ms;
-	struct turn_accounts *accounts; // does not change once it is set
-};
+_Static_assert(sizeof(struct tcp_place) == 32, "memory of a relay port for TCP");
 
 struct tcp_table {
 	struct tcp_place *place; // nb
@@ -46,13 +35,12 @@ struct tcp_table {
 	struct share share; // of the ports
 	uint16_t port_lo, port_hi;
 	bool on; // the box has such ports, even if this worker has no port
-	struct tcp_rates rates;
-	// Number of places, from the first on, whose accounts must be looked up again.
-	uint32_t renew;
 	uint32_t fold; // the next place whose bytes are counted
 	uint64_t folded_ms; // time of the last counting
 };
 
+// The number of relay ports of a worker.
+uint32_t tcp_table_places(const struct turn_shard_params *p);
 // Bytes of tcp_table_init's memory.
 size_t tcp_table_size(const struct turn_shard_params *p, uint32_t permissions);
 void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p);

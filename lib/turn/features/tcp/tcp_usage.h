@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Usage and rates of TCP allocations (RFC 6062). Stream threads relay the bytes. They draw credit
-// before they read, and note the bytes in memory that the shard's worker reads (turn_tcp_take,
-// turn_tcp_moved), without any message.
+// Usage of TCP allocations (RFC 6062). Stream threads relay the bytes. They draw credit before they
+// read, and note the bytes in memory that the shard's worker reads (turn_tcp_take, turn_tcp_moved),
+// without any message.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,5 @@ void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p);
 void tcp_usage_end(struct turn_shard *s, uint32_t slot);
 // Adds the bytes of a TCP allocation that are noted but not yet added by tcp_usage_tick.
 void tcp_usage_show(const struct turn_shard *s, uint32_t slot, struct turn_usage *out);
-// Applies the rates of the shard's policy and meters. Accounts follow in tcp_usage_tick.
-void tcp_usage_policy(struct turn_shard *s);
-// Processes some of the places. True if there is more work to do at once.
+// Adds the noted bytes of some of the places. False: nothing is left to do at once.
 bool tcp_usage_tick(struct turn_shard *s);

@@ -19,6 +19,5 @@
 #define TCP_PARTS(X) \
 	X(struct tcp_table, tcp, tcp_table_size, tcp_table_init, TCP_NOTHING, TCP_NOTHING)
 #define TCP_TICKS(X) X(tcp_usage_tick)
-#define TCP_RATES(X) X(tcp_usage_policy)
 #define TCP_KINDS(X) X(ALLOC_TCP, tcp_table_begin, tcp_table_made, tcp_table_close, tcp_table_end)
 #define TCP_SHOWN(X) X(tcp_usage_show, tcp_table_show)
