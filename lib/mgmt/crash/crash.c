@@ -167,9 +167,12 @@ static void tell_where(int signal)
 }
 
 // Restores the default action. It follows when the handler returns: through the same fault, or
-// through the signal that is pending until then.
+// through the signal that is pending until then. The kernel spares process 1 of a container from
+// default actions, so it ends with the status that a shell gives them.
 static void reraise_signal(const siginfo_t *info)
 {
+	if (getpid() == 1)
+		_exit(128 + info->si_signo);
 	signal(info->si_signo, SIG_DFL);
 	if (info->si_code <= 0)
 		tgkill(getpid(), gettid(), info->si_signo);

@@ -2,6 +2,7 @@
 // Crashes of child processes: the report of each signal, the exit status of the process, and faults
 // in the report itself.
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,33 @@ static void test_kinds(void **state)
 }
 
 // A failed ASSERT names itself in the report; builds without ASSERT do not look at its condition.
+static void by_segv(void)
+{
+	by_signal(SIGSEGV);
+}
+
+// Process 1 of a container ends, too, although the kernel spares it from default actions.
+static void test_process_1(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+			_exit(77);
+		status = crash_by(by_segv); // the first child of this process is process 1
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 128 + SIGSEGV);
+}
+
 static void test_assert(void **state)
 {
 #ifdef SLIPRING_ASSERTS
@@ -372,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_process_1),
 		cmocka_unit_test(test_assert),
 		cmocka_unit_test(test_reason),
 		cmocka_unit_test(test_bounded),
