@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-exporter: serves metrics of a running slipring to Prometheus. It reads DPDK's telemetry socket
-from a separate process that needs no privileges (doc/monitoring.md).
+"""slipring-exporter: serves metrics of a running slipring to Prometheus, and a status page to browsers. It
+reads DPDK's telemetry socket from a separate process that needs no privileges (doc/monitoring.md).
 """
 
 import argparse
@@ -17,7 +17,9 @@ except ImportError:
     sys.exit("slipring-exporter: no module prometheus_client: apt-get install python3-prometheus-client")
 
 from build import VERSION
+from control import Control
 from metrics import Families, Slipring
+from page import page, status
 from share import share
 from telemetry import UNIT, USUAL, socket_paths
 from web import TEXT, Shared, Web, listener
@@ -57,7 +59,8 @@ def seconds(least):
 def options(argv):
     parser = argparse.ArgumentParser(
         prog="slipring-exporter", allow_abbrev=False,
-        description="Metrics of a running slipring for Prometheus: /metrics, /livez, /readyz.",
+        description="Metrics of a running slipring for Prometheus: /metrics, /livez, /readyz. A status page"
+        " for browsers: /.",
         epilog="exit codes: 0 ended by SIGTERM or SIGINT, 1 cannot run, 2 wrong options",
     )  # fmt: skip
     parser.add_argument("--listen", metavar="ADDRESS:PORT", action="append", type=address,
@@ -73,6 +76,9 @@ def options(argv):
         " nothing (default: 1)")
     parser.add_argument("--coturn-names", action="store_true",
         help="also export counters under coturn's names, where it has the same ones")
+    parser.add_argument("--control", metavar="SOCKET",
+        help="slipring's control socket: the status page then also shows users and addresses, what"
+        " slipringctl status warns of, and what the last reload said (default: none of that)")
     parser.add_argument("--share", metavar="GROUP",
         help="as root: give that group access to the socket once it answers, and exit")
     parser.add_argument("--version", action="version", version=f"slipring-exporter {VERSION}")
@@ -90,25 +96,28 @@ class Registry(CollectorRegistry):
         return iter(self.metrics)
 
 
-def pages(slipring, web, cache):
+def pages(slipring, web, cache, control):
     fetched, probed = Shared(slipring.metrics, cache), Shared(slipring.health, cache)
 
-    def metrics(accept):
+    def metrics(headers):
         counts = Families()
         counts.add("c", "exporter_connections_refused", "Connections closed: too many at a time.",
             web().refused)  # fmt: skip
-        encode, kind = choose_encoder(accept)
+        encode, kind = choose_encoder(headers.get("accept", ""))
         return 200, kind, encode(Registry([*counts.metrics.values(), *fetched.get()]))
 
-    def health(accept):
+    def health(headers):
         alive, _ = probed.get()
         return (200, TEXT, b"ok\n") if alive else (503, TEXT, b"the socket does not answer\n")
 
-    def ready(accept):
+    def ready(headers):
         _, reason = probed.get()
         return (503, TEXT, f"{reason}\n".encode()) if reason else (200, TEXT, b"ready\n")
 
-    return {"/metrics": metrics, "/healthz": health, "/livez": health, "/readyz": ready}
+    return {
+        "/": page(), "/status.json": status(slipring, cache, control),
+        "/metrics": metrics, "/healthz": health, "/livez": health, "/readyz": ready,
+    }  # fmt: skip
 
 
 def listeners(wanted):
@@ -132,14 +141,15 @@ def main(argv):
         return share(given.socket_dir, given.file_prefix, given.share, SHARE_S)
     paths = socket_paths(given.socket_dir, given.file_prefix)
     slipring = Slipring(paths, given.timeout, VERSION, given.coturn_names)
-    web = Web(pages(slipring, lambda: web, given.cache))
+    control = Control(given.control) if given.control else None
+    web = Web(pages(slipring, lambda: web, given.cache, control), ("/", "/status.json"))
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before there are threads
     for sock in listeners(given.listen):
         threading.Thread(target=web.serve, args=(sock,), daemon=True).start()
-    slipring.metrics()
-    if slipring.error:
-        print(f"slipring-exporter: {slipring.error}; every scrape tries again", file=sys.stderr)
+    error = slipring.see(False).error
+    if error:
+        print(f"slipring-exporter: {error}; every scrape tries again", file=sys.stderr)
     signal.sigwait(ends)
     return 0
 

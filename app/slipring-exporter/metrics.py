@@ -7,6 +7,7 @@ import time
 
 import coturn
 import rows
+from alerts import Alerts
 from prometheus_client.core import Metric
 from telemetry import Bad, Dead, Telemetry
 
@@ -63,7 +64,7 @@ class Fetch:
     def __init__(self, telemetry, known, on_bad):
         """known: meanings by pid, from earlier fetches; on_bad(command): called for an unusable answer."""
         self.telemetry, self.on_bad = telemetry, on_bad
-        self.out, self.answers = Families(), {}
+        self.out, self.answers, self.raw = Families(), {}, {}  # raw: answers by command
         self.commands = set(map(str, self.ask("/", list)))
         self.info = self.ask("/slipring/info", dict)
         if not self.info:
@@ -81,6 +82,7 @@ class Fetch:
         except Bad:
             self.on_bad(command.split(",")[0])
             return kind()
+        self.raw[command] = answer
         return answer
 
     def known_meanings(self, known):
@@ -90,7 +92,8 @@ class Fetch:
             known.clear()
         meanings = known.setdefault(pid, {})
         for name in ("drops", "refusals", "streams", "dtls"):
-            meanings[name] = meanings.get(name) or self.ask(f"/slipring/meanings,{name}", dict)
+            command = f"/slipring/meanings,{name}"
+            meanings[name] = self.raw[command] = meanings.get(name) or self.ask(command, dict)
         return meanings
 
     def add_table(self, answer, table, prefix, command, **labels):
@@ -148,12 +151,14 @@ class Fetch:
                 value, **labels)  # fmt: skip
             self.out.info("refusal_reason", "The meaning of a reason.", meaning=meaning, **labels)
 
-    def add_workers(self):
+    def add_workers(self, with_bursts):
         for worker in self.ask("/slipring/workers", list)[:MOST]:
             if not isinstance(worker, int):
                 continue
             answer = self.ask(f"/slipring/worker,{worker}", dict)
             self.add_table(answer, rows.WORKER, "worker_", "/slipring/worker", worker=worker)
+            if not with_bursts:
+                continue
             answer = self.ask(f"/slipring/bursts,{worker}", dict)
             self.add_table(answer, rows.BURSTS, "worker_", "/slipring/bursts", worker=worker)
             self.add_bursts(answer, str(worker))
@@ -207,6 +212,7 @@ class Fetch:
             if not more:
                 break
             found += more
+        self.raw[command] = found
         return found
 
     def add_certificates(self):
@@ -215,7 +221,7 @@ class Fetch:
             self.add_table(row, rows.CERTIFICATE, "certificate_", "/slipring/certificates",
                 certificate=path)  # fmt: skip
 
-    def add_ports(self):
+    def add_ports(self, with_devices):
         ports = self.objects("/slipring/ports")
         for row in ports:
             port = row.get("name", "")
@@ -235,7 +241,8 @@ class Fetch:
             labels = {name: row.get(name, "") for name in ("port", "interface", "address")}
             text = "1 when the network has withdrawn an assigned address."
             self.out.add("g", "address_lost", text, row.get("lost"), **labels)
-        self.add_devices(ports)
+        if with_devices:
+            self.add_devices(ports)
 
     def add_devices(self, ports):
         """Adds the statistics of each DPDK device, with the name of the port that has its MAC address."""
@@ -252,17 +259,40 @@ class Fetch:
                 self.out.add("u", "device_statistic", "A statistic of a device's driver (xstats).",
                     value, port=port, device=info.get("name", device), name=name)  # fmt: skip
 
-    def all(self, with_coturn):
+    def all(self, for_page):
+        """All metrics. The status page, which is polled often, needs no bursts, histograms and xstats."""
         self.add_info()
         self.add_plain()
         self.add_reasons()
-        self.add_workers()
-        self.add_histograms("/slipring/histograms", False)
+        self.add_workers(not for_page)
+        if not for_page:
+            self.add_histograms("/slipring/histograms", False)
         self.add_realms()
         self.add_certificates()
-        self.add_ports()
-        found = list(self.out.metrics.values())
-        return found + (coturn.families(self.answers) if with_coturn else [])
+        self.add_ports(not for_page)
+        return list(self.out.metrics.values())
+
+
+class Seen:
+    """The result of one conversation with slipring."""
+
+    def __init__(self):
+        self.begin = self.end = time.monotonic()
+        self.metrics, self.answers, self.error, self.alerts = [], {}, "", []
+
+    def rows(self, command):
+        """The objects of an answer that is a list of them."""
+        return [row for row in self.answers.get(command, ())[:MOST] if isinstance(row, dict) and row]
+
+    @property
+    def workers(self):
+        """(number, counters) of each worker."""
+        return [(command.partition(",")[2], answer) for command, answer in self.answers.items()
+            if command.startswith("/slipring/worker,")]  # fmt: skip
+
+    @property
+    def took(self):
+        return self.end - self.begin
 
 
 STARTS = "slipring is not ready"
@@ -284,29 +314,41 @@ class Slipring:
     def __init__(self, paths, timeout, version, with_coturn=False):
         self.paths, self.timeout, self.version = paths, timeout, version
         self.with_coturn = with_coturn
-        self.known, self.bad, self.error = {}, {}, ""
+        self.known = {True: {}, False: {}}  # meanings: the page and scrapes fetch them in threads of their own
+        self.bad, self.alerts = {}, Alerts()
 
     def note_bad(self, command):
         self.bad[command] = self.bad.get(command, 0) + 1
 
-    def metrics(self):
-        """Never fails. slipring_up tells whether there are more metrics."""
-        begin, found = time.monotonic(), []
+    def see(self, for_page):
+        """Never fails. The metric slipring_up tells whether there are more metrics."""
+        seen = Seen()
         try:
             with Telemetry(self.paths, self.timeout) as telemetry:
-                found = Fetch(telemetry, self.known, self.note_bad).all(self.with_coturn)
-                self.error = ""
+                fetch = Fetch(telemetry, self.known[for_page], self.note_bad)
+                seen.metrics = fetch.all(for_page)
+                seen.answers = fetch.raw
+                if self.with_coturn and not for_page:
+                    seen.metrics += coturn.families(fetch.answers)
         except (Dead, Bad) as dead:
-            self.error = str(dead)
+            seen.error = str(dead)
+        seen.end = time.monotonic()
+        seen.metrics[:0] = self.own_metrics(seen)
+        seen.alerts = self.alerts.feed(seen.metrics)
+        return seen
+
+    def own_metrics(self, seen):
         exporter = Families()
-        exporter.add("g", "up", "1 when slipring has answered.", 0 if self.error else 1)
+        exporter.add("g", "up", "1 when slipring has answered.", 0 if seen.error else 1)
         exporter.info("exporter_build", "The release of the exporter.", version=self.version)
-        exporter.add("g", "exporter_fetch_seconds", "Time that slipring's answers took.",
-            time.monotonic() - begin)  # fmt: skip
+        exporter.add("g", "exporter_fetch_seconds", "Time that slipring's answers took.", seen.took)
         for command, count in self.bad.items() or (("none", 0),):
             exporter.add("c", "exporter_bad_answers", "Answers that were unusable.", count,
                 command=command)  # fmt: skip
-        return [*exporter.metrics.values(), *found]
+        return list(exporter.metrics.values())
+
+    def metrics(self):
+        return self.see(False).metrics
 
     def health(self):
         """(True if the socket answers, the reason that slipring is not ready or "")."""

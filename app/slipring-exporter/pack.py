@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pack.py OUT VERSION MODULE...: packs modules into one executable file, reproducibly."""
+"""pack.py OUT VERSION FILE...: packs modules and data into one executable file, reproducibly."""
 
 import os
 import sys
 import zipfile
 
 
-def main(out, version, *modules):
-    files = {os.path.basename(path): open(path, "rb").read() for path in modules}
+def main(out, version, *paths):
+    files = {os.path.basename(path): open(path, "rb").read() for path in paths}
     files["build.py"] = f'VERSION = "{version}"\n'.encode()
     with open(out, "wb") as file:
         file.write(b"#!/usr/bin/python3\n")  # the system's Python, which has the packages

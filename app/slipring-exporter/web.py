@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A minimal HTTP server for scrapers: GET only, a limited number of requests, each with a deadline."""
+"""A minimal HTTP server for scrapers and browsers: GET only, a limited number of requests, each with a
+deadline."""
 
 import contextlib
 import socket
@@ -9,11 +10,20 @@ import traceback
 
 HEAD_MAX = 8192  # bytes of a request
 AT_A_TIME = 32
+BROWSERS = 16  # of these for the status page: slow browsers leave room for scrapers
 REQUEST_S, ANSWER_S = 5, 10  # for the client to send a request, and to read the answer
-HELP = b"slipring-exporter: /metrics for Prometheus, /livez, /readyz\n"
+HELP = b"slipring-exporter: / and /status.json for people, /metrics for Prometheus, /livez, /readyz\n"
 TEXT = "text/plain; charset=utf-8"
-PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
+PHRASES = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed"}
 PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}
+# Every answer has these: no other site may read, frame or keep it, and it loads and runs nothing. The
+# status page has a policy of its own.
+POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+HEADERS = {
+    "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
+}  # fmt: skip
 
 
 class Shared:
@@ -77,21 +87,28 @@ def read_head(conn):
     return head.decode("latin-1")
 
 
-def accept_of(head):
-    for line in head.splitlines()[1:]:
-        name, _, value = line.partition(":")
-        if name.strip().lower() == "accept":
-            return value.strip()
-    return ""
+class Request:
+    """method, path and headers of a request; method is None if it is not one of HTTP/1."""
+
+    def __init__(self, head):
+        first, *lines = head.splitlines() or [""]
+        words = first.split()
+        is_http = len(words) == 3 and words[2].startswith("HTTP/1.")
+        self.method = words[0] if is_http else None
+        self.path = words[1].partition("?")[0] if is_http else ""
+        pairs = (line.partition(":") for line in reversed(lines))  # the first one of a name counts
+        self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 class Web:
-    """pages: {path: function of the Accept header that gives (status, type, body)}."""
+    """pages: {path: function of the headers of a request that gives (status, type, body), and maybe further
+    headers}. browsed: the paths that browsers ask for."""
 
-    def __init__(self, pages):
-        self.pages = {"/": lambda accept: (200, TEXT, HELP), **pages}
+    def __init__(self, pages, browsed=()):
+        self.pages, self.browsed = pages, browsed
         self.lock = threading.Lock()  # guards the fields below
         self.count = 0  # open connections
+        self.browsing = 0  # connections that are being answered with one of the browsed pages
         self.silent = {}  # connections without a request yet, the oldest first
         self.refused = 0  # connections closed for want of room
 
@@ -137,6 +154,14 @@ class Web:
         with self.lock:
             self.count -= had_place
 
+    def browse(self, change):
+        """Enters (1) or leaves (-1) a browsed page. False if there is no room."""
+        with self.lock:
+            if change > 0 and self.browsing == BROWSERS:
+                return False
+            self.browsing += change
+            return True
+
     def one(self, conn):
         head = None
         with contextlib.suppress(OSError):
@@ -144,27 +169,40 @@ class Web:
         had_place = self.heard(conn)
         try:
             with conn, contextlib.suppress(OSError):
-                if head is None or not had_place:
-                    return
-                status, kind, body = self.answer(head)
-                lines = [f"HTTP/1.1 {status} {PHRASES[status]}", f"Content-Type: {kind}"]
-                lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
-                conn.settimeout(ANSWER_S)
-                conn.sendall("\r\n".join(lines).encode() + (b"" if head[:4] == "HEAD" else body))
+                if head is not None and had_place:
+                    self.serve_request(conn, Request(head))
         finally:
             self.leave(had_place)
 
-    def answer(self, head):
-        words = head.splitlines()[0].split() if head.splitlines() else []
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+    def serve_request(self, conn, request):
+        if request.path not in self.browsed:
+            send(conn, request, *self.answer(request))
+        elif self.browse(1):
+            try:
+                send(conn, request, *self.answer(request))
+            finally:
+                self.browse(-1)
+        else:
+            send(conn, request, 503, TEXT, b"too many browsers at a time\n")
+
+    def answer(self, request):
+        if request.method is None:
             return 400, TEXT, b"not a request of HTTP/1\n"
-        if words[0] not in ("GET", "HEAD"):
+        if request.method not in ("GET", "HEAD"):
             return 405, TEXT, b"GET only\n"
-        page = self.pages.get(words[1].partition("?")[0])
+        page = self.pages.get(request.path)
         if page is None:
             return 404, TEXT, HELP
         try:
-            return page(accept_of(head))
+            return page(request.headers)
         except Exception as error:  # one page must not end the others
             traceback.print_exc()
             return 500, TEXT, f"{type(error).__name__}\n".encode()
+
+
+def send(conn, request, status, kind, body, headers=None):
+    fields = {"Content-Type": kind, "Content-Length": len(body), "Connection": "close"}
+    fields |= HEADERS | (headers or {})
+    lines = [f"HTTP/1.1 {status} {PHRASES[status]}", *(f"{name}: {text}" for name, text in fields.items())]
+    conn.settimeout(ANSWER_S)
+    conn.sendall("\r\n".join([*lines, "", ""]).encode() + (b"" if request.method == "HEAD" else body))

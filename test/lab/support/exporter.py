@@ -106,7 +106,7 @@ class Exporter:
     def get(self, path, address="127.0.0.1", accept="text/plain"):
         """(status, body), or (0, "") if nothing listens or no connection is free."""
         with contextlib.suppress(ConnectionError):
-            request = f"GET {path} HTTP/1.1\r\nHost: lab\r\nAccept: {accept}\r\n\r\n".encode()
+            request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode()
             head, _, body = self.exchange(request, address).partition(b"\r\n\r\n")
             if not head:
                 return 0, ""

@@ -65,7 +65,7 @@ class Browser:
         os.close(theirs_in)
         os.close(theirs_out)
         lab.cleanup.callback(labs.end_process, self.process)
-        self.number, self.bytes, self.session = 0, b"", None
+        self.number, self.bytes, self.session, self.events = 0, b"", None, []
         target = next(
             t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page"
         )
@@ -80,7 +80,7 @@ class Browser:
         self.log.close()
 
     def ask(self, method, timeout=30, **params):
-        """The result of one command. Events are skipped."""
+        """The result of one command. Events on the way are kept."""
         self.number += 1
         command = {"id": self.number, "method": method, "params": params}
         if self.session:
@@ -91,7 +91,9 @@ class Browser:
             while b"\0" in self.bytes:
                 text, self.bytes = self.bytes.split(b"\0", 1)
                 answer = json.loads(text)
-                if answer.get("id") == self.number:
+                if "id" not in answer:
+                    self.events.append(answer)
+                elif answer["id"] == self.number:
                     assert "error" not in answer, (method, answer)
                     return answer["result"]
             ready = select.select([self.inward], [], [], max(0, end - time.monotonic()))[0]
@@ -115,7 +117,9 @@ class Browser:
         assert "exceptionDetails" not in out, out
         return out["result"].get("value")
 
-    def screenshot(self, path):
+    def screenshot(self, path, whole=False):
+        """whole: the parts below the window, too."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        picture = self.ask("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
+            file.write(base64.b64decode(picture))
