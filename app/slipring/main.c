@@ -74,7 +74,7 @@ static struct conf *load_conf(const struct opts *o, struct conf_report *r)
 		r->say(r->ctx, CONF_ERROR, "the kernel has no random numbers");
 		return NULL;
 	}
-	c = conf_load_said(o->config, r, &hash);
+	c = conf_load_and_report(o->config, r, &hash);
 
 	if (c != NULL && (o->drivers != NULL || check_drivers(c, r))) {
 		if (load_drivers(o, c, &c->drivers, error) == 0)

@@ -66,7 +66,8 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 	return load_file(&x);
 }
 
-struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash)
+struct conf *conf_load_and_report(
+	const char *path, struct conf_report *r, const struct hash_key *hash)
 {
 	char error[CONF_ERROR_LEN];
 	struct conf_ctx x = {

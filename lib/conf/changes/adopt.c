@@ -286,7 +286,7 @@ struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct
 
 struct conf *conf_load_again(const struct conf *running, struct conf_report *r)
 {
-	struct conf *c = conf_load_said(running->path, r, &running->said->hash);
+	struct conf *c = conf_load_and_report(running->path, r, &running->said->hash);
 
 	return c != NULL ? conf_learn_again(running, c, r) : NULL;
 }

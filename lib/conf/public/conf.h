@@ -324,7 +324,8 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
 // Like conf_load, but reports every error to r: those of reading the file, or those of checking it.
 // For conf_changes it keeps a hash of each secret under a key, which must be the same for all
 // configurations that are compared. hash is NULL if the configuration is not compared.
-struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash);
+struct conf *conf_load_and_report(
+	const char *path, struct conf_report *r, const struct hash_key *hash);
 // Wipes the secrets in the configuration and frees it. NULL is fine.
 void conf_free(struct conf *c);
 // Wipes passwords, keys and secrets, but keeps their counts. Call it once the policy has its own

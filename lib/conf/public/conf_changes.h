@@ -22,17 +22,17 @@ struct conf_change {
 };
 
 // Reports the differences between before and after, in the order of keys, and returns their number.
-// Both must come from conf_load_said. For an added or removed entry only the entry itself is
+// Both must come from conf_load_and_report. For an added or removed entry only the entry itself is
 // reported.
 unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	void (*tell)(void *ctx, const struct conf_change *c), void *ctx);
 
-// Loads the file of a running configuration again, like conf_load_said. Where the network gives
+// Loads the file of a running configuration again, like conf_load_and_report. Where the network gives
 // addresses, the new configuration gets those that running has.
 struct conf *conf_load_again(const struct conf *running, struct conf_report *r);
-// The key that conf_load_said got for c, or has made.
+// The key that conf_load_and_report got for c, or has made.
 struct hash_key conf_said_key(const struct conf *c);
-// Second half of conf_load_again, for a configuration that conf_load_said has loaded with the path
+// Second half of conf_load_again, for a configuration that conf_load_and_report has loaded with the path
 // and the key of running. Takes ownership of c: returns it, or NULL after an error.
 struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct conf_report *r);
 // Merges two configurations: hot keys from fresh, all others from running, in whatever order the

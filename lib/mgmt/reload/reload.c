@@ -441,7 +441,7 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 	in_use_read();
 	hash = conf_said_key(r->running);
 	in_use_done();
-	c = conf_load_said(r->running->path, &report, &hash);
+	c = conf_load_and_report(r->running->path, &report, &hash);
 	in_use_read();
 	if (c != NULL)
 		c = conf_learn_again(r->running, c, &report);

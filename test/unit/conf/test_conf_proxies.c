@@ -93,7 +93,7 @@ static void trusting_all_addresses_is_a_warning(void **state)
 			i < 2 ? all[i] : "[0.0.0.0/1]");
 		text = conf_file_edit(BEFORE, replacement);
 		conf_file_write(text, strlen(text));
-		c = conf_load_said(conf_path, &r, NULL);
+		c = conf_load_and_report(conf_path, &r, NULL);
 		assert_non_null(c);
 		conf_warnings(c, &r);
 		if (i < 2)

@@ -36,7 +36,7 @@ static struct conf *load_with(const char *include)
 	snprintf(main_text, sizeof(main_text), "%sinclude: %s\ninclude-holds: %s\n", conf_good,
 		include, holds);
 	conf_file_write(main_text, strlen(main_text));
-	return conf_load_said(conf_path, &r, &hash);
+	return conf_load_and_report(conf_path, &r, &hash);
 }
 
 static struct conf *load(void)

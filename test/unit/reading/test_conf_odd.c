@@ -64,7 +64,7 @@ static void resolve(struct conf *c, struct conf_report *r, bool fits)
 static void try_once(bool fits, bool *pending)
 {
 	struct conf_report r = {.say = hear};
-	struct conf *c = conf_load_said(conf_path, &r, NULL);
+	struct conf *c = conf_load_and_report(conf_path, &r, NULL);
 
 	*pending = false;
 	nb_good += c != NULL;

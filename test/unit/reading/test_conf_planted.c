@@ -84,7 +84,7 @@ static bool check(const char *text)
 	struct conf *c;
 
 	conf_file_write(text, strlen(text));
-	c = conf_load_said(conf_path, &r, NULL);
+	c = conf_load_and_report(conf_path, &r, NULL);
 	if (c != NULL)
 		conf_warnings(c, &r);
 	else

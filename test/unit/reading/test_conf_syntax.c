@@ -194,7 +194,7 @@ static void assert_told(const char *text, const char *const *want, unsigned int 
 	const char *line = h.text;
 
 	assert_null(conf_file_load(text, strlen(text), error));
-	assert_null(conf_load_said(conf_path, &r, NULL));
+	assert_null(conf_load_and_report(conf_path, &r, NULL));
 	assert_int_equal(r.nb[CONF_ERROR], h.nb);
 	assert_int_equal(r.nb[CONF_WARNING], 0);
 	for (unsigned int i = 0; i < nb; i++) {
@@ -261,7 +261,7 @@ static void test_enough_errors(void **state)
 	for (unsigned int i = 0; i < 200; i++)
 		sprintf(text + strlen(text), "colour%u: red\n", i);
 	assert_null(conf_file_load(text, strlen(text), error));
-	assert_null(conf_load_said(conf_path, &r, NULL));
+	assert_null(conf_load_and_report(conf_path, &r, NULL));
 	assert_int_equal(h.nb, 20);
 }
 

@@ -110,7 +110,7 @@ static void damage_file(char *text)
 static struct conf *load(const char *text)
 {
 	conf_file_write(text, strlen(text));
-	return conf_load_said(conf_path, NULL, &hash);
+	return conf_load_and_report(conf_path, NULL, &hash);
 }
 
 static void count_cold(void *ctx, const struct conf_change *c)

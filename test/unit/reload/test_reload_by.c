@@ -57,7 +57,7 @@ static int setup(void **state)
 	conf_file_open(state);
 	nb_told = 0;
 	conf_file_write(conf_good, strlen(conf_good));
-	running = conf_load_said(conf_path, &quiet, &hash);
+	running = conf_load_and_report(conf_path, &quiet, &hash);
 	assert_non_null(running);
 	reload = mgmt_reload_open(&nothing, running);
 	assert_non_null(reload);

@@ -187,7 +187,7 @@ static void open_running(writer more, unsigned int n)
 
 	lcore = pthread_self();
 	put(more, n, false);
-	running = conf_load_said(conf_dir_path("box.yaml"), &quiet, &hash);
+	running = conf_load_and_report(conf_dir_path("box.yaml"), &quiet, &hash);
 	assert_non_null(running);
 	policy = make(running);
 	reload = mgmt_reload_open(&parts, running);

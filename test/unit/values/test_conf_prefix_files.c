@@ -38,7 +38,7 @@ static struct conf *load(const char *list)
 	conf_dir_put("box.yaml", base);
 	if (list != NULL)
 		conf_dir_put("list.txt", list);
-	return conf_load_said(conf_dir_path("box.yaml"), &r, &hash);
+	return conf_load_and_report(conf_dir_path("box.yaml"), &r, &hash);
 }
 
 static void a_line_is_an_address_range_or_prefix(void **state)

@@ -45,7 +45,7 @@ static struct conf *load(const char *password, const char *secrets, const char *
 	snprintf(text, sizeof(text), FORM, password, secrets, nonce);
 	conf_dir_put("main.yaml", text);
 	snprintf(path, sizeof(path), "%s", conf_dir_path("main.yaml"));
-	return conf_load_said(path, &r, &hash);
+	return conf_load_and_report(path, &r, &hash);
 }
 
 static struct conf *load_good(const char *password, const char *secrets, const char *nonce)
@@ -271,7 +271,7 @@ static void a_file_without_secrets_may_be_open(void **state)
 			memcpy(strstr(text, "  secrets: "), "# secrets: ", 11);
 		conf_dir_write("main.yaml", 0644, text, strlen(text));
 		lines[0] = '\0';
-		c = conf_load_said(conf_dir_path("main.yaml"), &r, &hash);
+		c = conf_load_and_report(conf_dir_path("main.yaml"), &r, &hash);
 		assert_non_null(c);
 		conf_warnings(c, &r);
 		assert_int_equal(strstr(lines, "auth: everyone on this host") != NULL, has_secret);

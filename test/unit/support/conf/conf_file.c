@@ -84,7 +84,7 @@ struct conf *conf_file_said(const char *text)
 	struct conf *c;
 
 	conf_file_write(text, strlen(text));
-	c = conf_load_said(conf_path, NULL, &key);
+	c = conf_load_and_report(conf_path, NULL, &key);
 	assert_non_null(c);
 	return c;
 }
