@@ -50,7 +50,7 @@ static const struct conf_table driver_keys = {.key = keys, .nb = sizeof(keys) / 
 // Checks "key=value,key=value": nothing is empty, and nothing could end the device's name.
 static int check_devargs(struct conf_ctx *x, const struct conf_driver *d)
 {
-	const struct conf_node *n = conf_node_of(x->root, &d->devargs, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &d->devargs, 0);
 	const char *p = d->devargs;
 
 	if (p == NULL || *p == '\0')
@@ -81,7 +81,7 @@ static int check_names(
 			if (strcmp(d->names[i], d->names[j]) == 0)
 				holder = d;
 		if (holder != NULL)
-			return conf_fail(x, conf_node_of(x->root, &d->names, i),
+			return conf_fail(x, conf_node_by_field(x->root, &d->names, i),
 				"%s has the driver '%s' already: remove one", holder->path,
 				d->names[i]);
 	}
@@ -235,7 +235,7 @@ static const struct conf_driver *find_any(const struct conf_drivers *d, const ch
 static void end_line(
 	FILE *out, const struct conf_driver *d, const void *field, const char *fallback)
 {
-	const struct conf_node *n = d != NULL ? conf_node_of(d->root, field, 0) : NULL;
+	const struct conf_node *n = d != NULL ? conf_node_by_field(d->root, field, 0) : NULL;
 
 	if (n != NULL)
 		fprintf(out, " # %s:%u\n", d->path, n->line);

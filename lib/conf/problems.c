@@ -38,7 +38,7 @@ void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at lo
 	const char *fmt, ...)
 {
 	const struct conf_node *n = location.field != NULL
-		? conf_node_of(location.conf->root, location.field, location.index)
+		? conf_node_by_field(location.conf->root, location.field, location.index)
 		: NULL;
 	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN];
 	const struct conf_place place = place_of(location.conf, n, location.key, path);

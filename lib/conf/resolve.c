@@ -66,7 +66,7 @@ static int put_learned(struct conf_ctx *x, const struct conf_learned *l)
 {
 	struct conf_port *p = &x->conf->ports[l->port];
 	struct conf_address *a = &p->addresses[l->index];
-	const struct conf_node *n = conf_node_of(x->root, &p->addresses, l->index);
+	const struct conf_node *n = conf_node_by_field(x->root, &p->addresses, l->index);
 	const char *class = conf_addrs_class(&l->addr);
 	char text[ADDR_TEXT_LEN];
 

@@ -36,7 +36,7 @@ static const struct conf_port *other_owner(const struct conf *c, uint32_t i, uin
 static int check_member(struct conf_ctx *x, uint32_t i, uint32_t k)
 {
 	const struct conf_port *p = &x->conf->ports[i], *owner = other_owner(x->conf, i, k);
-	const struct conf_node *n = conf_node_of(x->root, &p->bond.members, k);
+	const struct conf_node *n = conf_node_by_field(x->root, &p->bond.members, k);
 	const char *device = p->bond.members[k];
 	char reason[400];
 
@@ -63,7 +63,7 @@ int conf_bond_primary(const struct conf_bond *b)
 
 static int check_primary(struct conf_ctx *x, const struct conf_bond *b)
 {
-	const struct conf_node *n = conf_node_of(x->root, &b->primary, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &b->primary, 0);
 
 	if (b->primary == NULL)
 		return 0;
@@ -91,15 +91,15 @@ static int check_bond(struct conf_ctx *x, uint32_t i)
 static int resolve_device(struct conf_ctx *x, uint32_t i)
 {
 	struct conf_port *p = &x->conf->ports[i];
-	const struct conf_node *map = conf_node_of(x->root, &x->conf->ports, i);
-	const struct conf_node *device = conf_node_of(x->root, &p->device, 0);
-	const struct conf_node *mode = conf_node_of(x->root, &p->bond.mode, 0);
+	const struct conf_node *map = conf_node_by_field(x->root, &x->conf->ports, i);
+	const struct conf_node *device = conf_node_by_field(x->root, &p->device, 0);
+	const struct conf_node *mode = conf_node_by_field(x->root, &p->bond.mode, 0);
 
 	if (p->bond.nb_members == 0 && mode != NULL)
 		return conf_fail_key(x, mode->parent, "members",
 			"missing, give it a list of devices: [\"0000:3b:00.0\", \"0000:3b:00.1\"]");
 	if (p->bond.nb_members == 0 && p->bond.primary != NULL)
-		return conf_fail(x, conf_node_of(x->root, &p->bond.primary, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &p->bond.primary, 0),
 			"the bond has no members: name them");
 	if (p->bond.nb_members == 0 && p->device == NULL)
 		return conf_fail_key(x, map, "device",

@@ -19,7 +19,7 @@ static bool same_netns(const char *a, const char *b)
 
 static const struct conf_node *section_of(const struct conf_ctx *x, uint32_t port)
 {
-	const struct conf_node *n = conf_node_of(x->root, &x->conf->ports, port);
+	const struct conf_node *n = conf_node_by_field(x->root, &x->conf->ports, port);
 
 	for (n = n != NULL ? n->child : NULL; n != NULL; n = n->next)
 		if (strcmp(n->key, "exception") == 0)
@@ -33,7 +33,7 @@ static int check_name(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *p = x->conf->ports;
 	const struct conf_exception *e = &p[port].exception;
-	const struct conf_node *n = conf_node_of(x->root, &e->name, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &e->name, 0);
 
 	if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
 		return conf_fail(
@@ -69,10 +69,10 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 	if (e->name == NULL)
 		return 0;
 	if (e->device != NULL && vtap_spec_is(e->device))
-		return conf_fail(x, conf_node_of(x->root, &e->device, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &e->device, 0),
 			"without this key the exception port is a vtap: remove it");
 	if (e->device != NULL && e->netns != NULL)
-		return conf_fail(x, conf_node_of(x->root, &e->netns, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &e->netns, 0),
 			"a DPDK device makes its interface in the namespace of the process: "
 			"remove netns, or the device");
 	return check_name(x, port);
@@ -119,7 +119,7 @@ int conf_exceptions_check(struct conf_ctx *x)
 
 		if (turn_listener_is_stream(l) &&
 			conf_exceptions_stream(x, &l->endpoint.addr,
-				conf_node_of(x->root, &l->endpoint.addr, 0)) != 0)
+				conf_node_by_field(x->root, &l->endpoint.addr, 0)) != 0)
 			rc = -EINVAL;
 	}
 	return rc;

@@ -18,7 +18,7 @@ static int check_alpn(struct conf_ctx *x, char *const *const *list, uint32_t nb)
 	char *const *names = *list;
 
 	for (uint32_t i = 0; i < nb; i++) {
-		const struct conf_node *n = conf_node_of(x->root, list, i);
+		const struct conf_node *n = conf_node_by_field(x->root, list, i);
 
 		if (strlen(names[i]) > ALPN_MAX)
 			return conf_fail(x, n, "has %zu bytes, at most %u are allowed: shorten it",
@@ -46,10 +46,10 @@ static int check_own(
 		return conf_fail(x, conf_node_child(entry, "tls"),
 			"needs transport: tls, auto or dtls: remove it");
 	if (tls->certificate != NULL && tls->key == NULL)
-		return conf_fail(x, conf_node_of(x->root, &tls->certificate, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &tls->certificate, 0),
 			"the certificate has no key here: add key, too");
 	if (tls->certificate == NULL && tls->key != NULL)
-		return conf_fail(x, conf_node_of(x->root, &tls->key, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &tls->key, 0),
 			"the key has no certificate here: add certificate, too");
 	return check_alpn(x, (char *const *const *)&tls->alpn, tls->nb_alpn);
 }
@@ -58,7 +58,7 @@ static int check_own(
 static int check_shared(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct conf_tls *tls = &x->conf->tls;
-	const struct conf_node *n = conf_node_of(x->root, &l->transport, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &l->transport, 0);
 
 	if (!has_tls(l))
 		return 0;
@@ -80,7 +80,7 @@ int conf_identities_check(struct conf_ctx *x)
 int conf_identities_check_listener(struct conf_ctx *x, uint32_t i)
 {
 	struct turn_config *t = &x->conf->turn;
-	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
+	const struct conf_node *entry = conf_node_by_field(x->root, &t->listeners, i);
 	int rc;
 
 	t->listeners[i].entry = (uint8_t)entry->index;

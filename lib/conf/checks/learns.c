@@ -45,7 +45,7 @@ int conf_learns_check(struct conf_ctx *x, uint32_t port)
 
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const uint8_t learn = p->addresses[i].learn;
-		const struct conf_node *n = conf_node_of(x->root, &p->addresses, i);
+		const struct conf_node *n = conf_node_by_field(x->root, &p->addresses, i);
 
 		if (learn == CONF_LEARN_NONE)
 			continue;

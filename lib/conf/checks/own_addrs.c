@@ -31,7 +31,7 @@ static int owned_cmp(const void *a, const void *b)
 
 static const struct conf_node *node_of(const struct conf_ctx *x, const struct owned *o)
 {
-	return conf_node_of(x->root, o->field, o->index);
+	return conf_node_by_field(x->root, o->field, o->index);
 }
 
 // Sorts the addresses. Fails on the first address in the file that repeats an earlier one.
@@ -104,7 +104,7 @@ static const struct conf_node *entry_of(const struct conf_ctx *x, const struct t
 {
 	const struct turn_config *t = &x->conf->turn;
 
-	return conf_node_of(x->root, &t->listeners, (uint32_t)(l - t->listeners));
+	return conf_node_by_field(x->root, &t->listeners, (uint32_t)(l - t->listeners));
 }
 
 static bool over_udp(const struct turn_listener *l)
@@ -142,7 +142,7 @@ static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
 
 	if (!addr_eq(&l->endpoint.addr, &any) && !is_any_v4(&l->endpoint.addr))
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &l->endpoint.addr, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &l->endpoint.addr, 0),
 		"%s cannot be the address of a listener: write 'all' for all addresses of the "
 		"ports",
 		addr_format(&l->endpoint.addr, text, sizeof(text)));
@@ -160,8 +160,8 @@ static int check_listener(struct conf_ctx *x, const struct owned *owned, uint32_
 		rc = conf_proxies_check_listener(x, i);
 	// for TCP, the kernel reports whether it has the address
 	if (rc == 0 && over_udp(l))
-		rc = check_on_port(
-			x, owned, &l->endpoint.addr, conf_node_of(x->root, &l->endpoint.addr, 0));
+		rc = check_on_port(x, owned, &l->endpoint.addr,
+			conf_node_by_field(x->root, &l->endpoint.addr, 0));
 	for (uint32_t j = 0; j < i && rc == 0; j++)
 		rc = check_pair(x, l, &t->listeners[j]);
 	return rc;
@@ -182,7 +182,7 @@ static int check_relay_ports(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
-	const struct conf_node *n = conf_node_of(x->root, &t->port_lo, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &t->port_lo, 0);
 
 	// There are at most 255 listeners
 	for (uint32_t i = 0; i < t->nb_relay && range <= t->nb_listeners; i++) {

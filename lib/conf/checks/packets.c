@@ -27,7 +27,7 @@ static int check_interface(struct conf_ctx *x, uint32_t port, const struct packe
 		if (shares_interface(&p[i]) &&
 			packet_spec_parse(p[i].device, &earlier, reason, sizeof(reason)) &&
 			strcmp(this->name, earlier.name) == 0)
-			return conf_fail(x, conf_node_of(x->root, &p[port].device, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &p[port].device, 0),
 				"port '%s' has the interface %s, too: give all addresses to one "
 				"port",
 				p[i].name, this->name);
@@ -39,13 +39,13 @@ static int check_vlans(struct conf_ctx *x, uint32_t port, const char *name)
 	const struct conf_port *p = x->conf->ports;
 
 	if (p[port].vlan != 0)
-		return conf_fail(x, conf_node_of(x->root, &p[port].vlan, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &p[port].vlan, 0),
 			"the kernel handles the VLANs of %s: write the VLAN's interface, like "
 			"packet:%s.%u, and remove the key",
 			name, name, p[port].vlan);
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
 		if (p[i].shares && p[i].on == port)
-			return conf_fail(x, conf_node_of(x->root, &p[i].vlan, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &p[i].vlan, 0),
 				"the kernel handles the VLANs of %s: make this a separate port "
 				"with device: packet:%s.%u",
 				name, name, p[i].vlan);
@@ -59,9 +59,9 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 	char reason[160];
 
 	if (!packet_spec_parse(p->device, &spec, reason, sizeof(reason)))
-		return conf_fail(x, conf_node_of(x->root, &p->device, 0), "%s", reason);
+		return conf_fail(x, conf_node_by_field(x->root, &p->device, 0), "%s", reason);
 	if (p->exception.name != NULL)
-		return conf_fail(x, conf_node_of(x->root, &p->exception.name, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &p->exception.name, 0),
 			"the kernel has %s, and its packets that slipring does not take: remove "
 			"the exception port",
 			spec.name);

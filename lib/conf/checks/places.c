@@ -58,9 +58,10 @@ int conf_places_fill(struct conf_ctx *x)
 	struct turn_config *t = &x->conf->turn;
 	const uint64_t all = ports_of(t, true) + ports_of(t, false);
 
-	if (conf_node_of(x->root, &t->limits.allocations, 0) == NULL && t->limits.allocations == 0)
+	if (conf_node_by_field(x->root, &t->limits.allocations, 0) == NULL &&
+		t->limits.allocations == 0)
 		t->limits.allocations = all < PLACES_MOST ? (uint32_t)all : PLACES_MOST;
-	if (conf_node_of(x->root, &t->limits.per_user, 0) == NULL)
+	if (conf_node_by_field(x->root, &t->limits.per_user, 0) == NULL)
 		t->limits.per_user = user_default(t);
 	return 0;
 }

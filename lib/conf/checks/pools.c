@@ -61,7 +61,7 @@ static int check_addresses(struct conf_ctx *x, uint32_t pool)
 		const char *fault = addr_fault(t, pool, i);
 
 		if (fault != NULL)
-			return conf_fail(x, conf_node_of(x->root, &p->addresses, i), "%s %s",
+			return conf_fail(x, conf_node_by_field(x->root, &p->addresses, i), "%s %s",
 				addr_format(&p->addresses[i], text, sizeof(text)), fault);
 	}
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
@@ -69,7 +69,7 @@ static int check_addresses(struct conf_ctx *x, uint32_t pool)
 		const uint32_t relays = count_family(t->relay, t->nb_relay, is_v4);
 
 		if (nb != 0 && nb != relays)
-			return conf_fail(x, conf_node_of(x->root, &p->addresses, 0)->parent,
+			return conf_fail(x, conf_node_by_field(x->root, &p->addresses, 0)->parent,
 				"has %u IPv%c addresses, and relay.addresses has %u: give one for "
 				"each",
 				nb, is_v4 ? '4' : '6', relays);
@@ -85,7 +85,7 @@ static int check_peers(struct conf_ctx *x, uint32_t pool)
 
 	for (uint32_t i = 0; i < p->nb_peers; i++) {
 		const bool is_v4 = addr_is_v4(&p->peers[i].addr);
-		const struct conf_node *n = conf_node_of(x->root, &p->peers, i);
+		const struct conf_node *n = conf_node_by_field(x->root, &p->peers, i);
 		const unsigned int len = is_v4 ? p->peers[i].len - 96u : p->peers[i].len;
 
 		addr_format(&p->peers[i].addr, text, sizeof(text));
@@ -113,14 +113,15 @@ int conf_pools_check(struct conf_ctx *x)
 	int rc = 0;
 
 	if ((t->nb_relay_pools + 1) * (uint64_t)t->nb_relay > TURN_SOURCES_MAX)
-		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &t->relay_pools, 0),
 			"relay.addresses and the pools have more than %u addresses in all: remove "
 			"some",
 			TURN_SOURCES_MAX);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++) {
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(t->relay_pools[k].name, t->relay_pools[i].name) == 0)
-				rc = conf_fail(x, conf_node_of(x->root, &t->relay_pools[i].name, 0),
+				rc = conf_fail(x,
+					conf_node_by_field(x->root, &t->relay_pools[i].name, 0),
 					"another pool has the name '%s': give each its own",
 					t->relay_pools[i].name);
 		if (check_addresses(x, i) != 0 || check_peers(x, i) != 0)

@@ -24,10 +24,10 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
 		v6 = v6 || !addr_is_v4(&p->addresses[i].addr);
 	// IPv6 needs an MTU of 1280 (RFC 8200 section 5)
-	if (p->shares && conf_node_of(x->root, &p->mtu, 0) == NULL)
+	if (p->shares && conf_node_by_field(x->root, &p->mtu, 0) == NULL)
 		said = &x->conf->ports[p->on];
 	if (v6 && p->mtu < 1280)
-		return conf_fail(x, conf_node_of(x->root, &said->mtu, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &said->mtu, 0),
 			"%u is too small: a port with IPv6 addresses needs 1280", p->mtu);
 	return 0;
 }
@@ -44,7 +44,7 @@ static bool is_device(const struct conf_port *p)
 static int check_device(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *ports = x->conf->ports;
-	const struct conf_node *n = conf_node_of(x->root, &ports[port].device, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &ports[port].device, 0);
 	struct vtap_spec this, earlier;
 	char reason[400];
 
@@ -70,17 +70,17 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 static int check_port_names(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *p = x->conf->ports, *this = &p[port];
-	const struct conf_node *n = conf_node_of(x->root, &this->name, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &this->name, 0);
 
 	if (n == NULL) // a VLAN named by default
-		n = conf_node_of(x->root, &this->vlan, 0);
+		n = conf_node_by_field(x->root, &this->vlan, 0);
 	for (uint32_t i = 0; i < port; i++) {
 		if (strcmp(p[i].name, this->name) == 0)
 			return conf_fail(x, n, "another port has the name '%s': give each its own",
 				this->name);
 		if (is_device(this) && is_device(&p[i]) &&
 			conf_device_same(p[i].device, this->device))
-			return conf_fail(x, conf_node_of(x->root, &this->device, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &this->device, 0),
 				"port '%s' has this device, too: remove one", p[i].name);
 	}
 	return 0;

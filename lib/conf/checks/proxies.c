@@ -15,7 +15,7 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const struct turn_listener *l = &t->listeners[i];
-	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
+	const struct conf_node *entry = conf_node_by_field(x->root, &t->listeners, i);
 	const struct conf_node *proxy = conf_node_child(entry, "proxy");
 
 	if (proxy == NULL || entry->first != i)

@@ -43,7 +43,7 @@ static bool has_family(const struct conf_port *p, bool is_v4)
 // Writes the path of a port in the file: "ports[0]" or "ports[0].vlans[1]".
 static void path_of(const struct conf *c, uint32_t port, char path[CONF_PATH_LEN])
 {
-	const struct conf_node *n = conf_node_of(c->root, &c->ports, port);
+	const struct conf_node *n = conf_node_by_field(c->root, &c->ports, port);
 
 	snprintf(path, CONF_PATH_LEN, "ports");
 	if (n != NULL)
@@ -114,7 +114,7 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 		const struct addr *told = external != NULL ? external : &c->turn.relay[i];
 		const char *kind = private_text(told);
 		const struct conf_node *n =
-			kind != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
+			kind != NULL ? conf_node_by_field(c->root, &c->turn.relay, i) : NULL;
 		char text[ADDR_TEXT_LEN];
 
 		if (kind == NULL || n == last)
@@ -413,7 +413,7 @@ static void reach_peers(const struct conf *c, struct conf_report *r)
 		if (last != NULL && last->field == location.field && k - last->first < last->count)
 			continue;
 		conf_tell(r, CONF_WARNING, location, "%s", text);
-		last = conf_node_of(c->root, location.field, k);
+		last = conf_node_by_field(c->root, location.field, k);
 	}
 	warn_pools(&g, r);
 	free(g.deny);

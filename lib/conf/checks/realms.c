@@ -49,7 +49,7 @@ static int check_names(struct conf_ctx *x, const struct turn_realm *r, const cha
 		names[i] = (struct conf_named){r->users[i].name, i};
 	twin = conf_twin_of(names, r->nb_users);
 	if (twin != NULL)
-		rc = conf_fail(x, conf_node_of(x->root, &r->users[twin->index].name, 0),
+		rc = conf_fail(x, conf_node_by_field(x->root, &r->users[twin->index].name, 0),
 			"%s.users[%u] has this name already: remove one", section, twin[-1].index);
 	free(names);
 	return rc;
@@ -68,14 +68,14 @@ static int check_login(struct conf_ctx *x, const struct turn_realm *r, const cha
 		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
 
 		if (u->password == NULL && !keys)
-			rc = conf_fail(x, conf_node_of(x->root, &r->users, i),
+			rc = conf_fail(x, conf_node_by_field(x->root, &r->users, i),
 				"this user has neither password nor key: give it one");
 		if (u->password != NULL && keys)
-			rc = conf_fail(x, conf_node_of(x->root, &r->users, i),
+			rc = conf_fail(x, conf_node_by_field(x->root, &r->users, i),
 				"this user has both a password and a key: keep one of them");
 	}
 	if (turn_realm_credentials(r) == 0 && !may_lack)
-		rc = conf_fail(x, conf_node_of(x->root, &r->name, 0)->parent,
+		rc = conf_fail(x, conf_node_by_field(x->root, &r->name, 0)->parent,
 			"no client can log in: give %s.users or %s.secrets at least one entry",
 			section, section);
 	if (check_names(x, r, section) != 0)

@@ -65,12 +65,12 @@ static int check_router(struct conf_ctx *x, const struct conf_port *p, const str
 static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i)
 {
 	const struct conf_route *r = &p->routes[i];
-	const struct conf_node *n = conf_node_of(x->root, &r->dst, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &r->dst, 0);
 	const bool is_v4 = addr_is_v4(&r->via);
 
 	// An IPv6 prefix shorter than 96 bits never looks like an IPv4 address
 	if (is_v4 != addr_is_v4(&r->dst.addr))
-		return conf_fail(x, conf_node_of(x->root, &r->via, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &r->via, 0),
 			"is IPv%c, and 'to' is IPv%c: give both one family", is_v4 ? '4' : '6',
 			is_v4 ? '6' : '4');
 	if (r->dst.len == (is_v4 ? 96 : 0))
@@ -79,7 +79,7 @@ static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i
 		if (p->routes[j].dst.len == r->dst.len &&
 			addr_eq(&p->routes[j].dst.addr, &r->dst.addr))
 			return conf_fail(x, n, "routes[%u].to is this prefix, too: remove one", j);
-	return check_router(x, p, &r->via, conf_node_of(x->root, &r->via, 0));
+	return check_router(x, p, &r->via, conf_node_by_field(x->root, &r->via, 0));
 }
 
 static int check_routes(struct conf_ctx *x, const struct conf_port *p)
@@ -95,7 +95,7 @@ static int check_routes(struct conf_ctx *x, const struct conf_port *p)
 static int check_gateways(struct conf_ctx *x, const struct conf_port *p)
 {
 	for (uint32_t i = 0; i < p->nb_gateways; i++) {
-		const struct conf_node *n = conf_node_of(x->root, &p->gateways, i);
+		const struct conf_node *n = conf_node_by_field(x->root, &p->gateways, i);
 		const struct addr *g = &p->gateways[i];
 		char text[ADDR_TEXT_LEN];
 
@@ -154,9 +154,10 @@ int conf_routers_check_hosts(struct conf_ctx *x, const struct conf_port *p)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->nb_gateways && rc == 0; i++)
-		rc = check_host(x, p, &p->gateways[i], conf_node_of(x->root, &p->gateways, i));
+		rc = check_host(
+			x, p, &p->gateways[i], conf_node_by_field(x->root, &p->gateways, i));
 	for (uint32_t i = 0; i < p->nb_routes && rc == 0; i++)
 		rc = check_host(
-			x, p, &p->routes[i].via, conf_node_of(x->root, &p->routes[i].via, 0));
+			x, p, &p->routes[i].via, conf_node_by_field(x->root, &p->routes[i].via, 0));
 	return rc;
 }

@@ -20,7 +20,7 @@
 static int check_lcores(struct conf_ctx *x)
 {
 	const struct conf *c = x->conf;
-	const struct conf_node *n = conf_node_of(x->root, &c->eal_lcores, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &c->eal_lcores, 0);
 	const uint32_t workers = c->workers > 0 ? c->workers : 1;
 	int count;
 
@@ -60,7 +60,7 @@ static int check_eal_args(struct conf_ctx *x)
 				: 'x';
 
 			if (end == '\0' || end == '=' || (ours[j].attached && end != 'x'))
-				return conf_fail(x, conf_node_of(x->root, &c->eal_args, i),
+				return conf_fail(x, conf_node_by_field(x->root, &c->eal_args, i),
 					"key %s sets it: use that instead of %s", ours[j].key,
 					ours[j].arg);
 		}
@@ -77,7 +77,7 @@ static int check_family(struct conf_ctx *x)
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		if (!addr_is_v4(&t->relay[i]))
 			return 0;
-	return conf_fail(x, conf_node_of(x->root, &t->default_family, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &t->default_family, 0),
 		"no relay address is IPv6: add one to relay.addresses, or most clients get none");
 }
 
@@ -87,7 +87,7 @@ static int check_records(struct conf_ctx *x)
 	const char *file = x->conf->records.file;
 
 	if (file != NULL && file[0] != '/')
-		return conf_fail(x, conf_node_of(x->root, &x->conf->records.file, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &x->conf->records.file, 0),
 			"must be an absolute path, such as /var/log/slipring/records.json");
 	return 0;
 }
@@ -98,7 +98,7 @@ static int check_control(struct conf_ctx *x)
 
 	if (path == NULL || path[0] == '\0' || path[0] == '/')
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &x->conf->control.socket, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &x->conf->control.socket, 0),
 		"must be an absolute path, such as /run/slipring/control.sock, or empty");
 }
 
@@ -111,7 +111,7 @@ static int check_state(struct conf_ctx *x)
 		return 0;
 	if (file[0] != '/' || strlen(name) < 2 || strcmp(name, "/.") == 0 ||
 		strcmp(name, "/..") == 0)
-		return conf_fail(x, conf_node_of(x->root, &x->conf->state.file, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &x->conf->state.file, 0),
 			"must be the absolute path of a file, such as /run/slipring/state");
 	return 0;
 }
@@ -122,7 +122,7 @@ static int check_crash(struct conf_ctx *x)
 
 	if (path == NULL || path[0] == '\0' || path[0] == '/')
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &x->conf->crash.directory, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &x->conf->crash.directory, 0),
 		"must be an absolute path, such as /var/log/slipring, or empty");
 }
 

@@ -198,7 +198,7 @@ static void warn_mapped(
 	for (uint32_t i = 0; i < nb && !conf_warned(r); i++) {
 		const struct prefix *p = &(*field)[i];
 		const bool all = p->len == 96 && addr_is_v4(&p->addr);
-		const struct conf_node *n = all ? conf_node_of(c->root, field, i) : NULL;
+		const struct conf_node *n = all ? conf_node_by_field(c->root, field, i) : NULL;
 
 		if (n == NULL || !n->as_ipv6)
 			continue;

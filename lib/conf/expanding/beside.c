@@ -72,12 +72,12 @@ static int check_room(struct conf_ctx *x)
 
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		if (c->ports[i].name != NULL && strcmp(c->ports[i].name, NAME) == 0)
-			return conf_fail(x, conf_node_of(x->root, &c->ports[i].name, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &c->ports[i].name, 0),
 				"the loopback has the name '" NAME
 				"', because peers.allow has an own address: choose another");
 	if (c->nb_ports < CONF_PORTS_MAX)
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &c->turn.allow, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &c->turn.allow, 0),
 		"names an address of this box, which needs a port on the loopback: remove it, or "
 		"one of the %u ports and VLANs, the most that are possible",
 		c->nb_ports);

@@ -158,7 +158,7 @@ static int expand_listeners(struct conf_ctx *x, struct expansion *e)
 		if (n > 0)
 			continue;
 		conf_read_free(x->keys, conf_schema_child(x->keys, NULL, "listeners"), &e->old[i]);
-		rc = conf_fail(x, conf_node_of(x->root, &l->endpoint.addr, 0),
+		rc = conf_fail(x, conf_node_by_field(x->root, &l->endpoint.addr, 0),
 			turn_listener_is_stream(l)
 				? "no port has 'exception' and such an address: TCP needs "
 				  "both (conf/transports.yaml)"
@@ -198,7 +198,7 @@ int conf_listeners_expand(struct conf_ctx *x)
 	t->nb_listeners = e.nb_new;
 	free(e.old);
 	free(e.first);
-	n = conf_node_of(x->root, &t->listeners, LISTENERS_MAX);
+	n = conf_node_by_field(x->root, &t->listeners, LISTENERS_MAX);
 	if (rc == 0 && e.nb_new > LISTENERS_MAX)
 		return conf_fail(x, n,
 			"%u listeners, with one on each address: at most %u are possible", e.nb_new,

@@ -38,7 +38,7 @@ int conf_relay_all_expand(struct conf_ctx *x)
 
 	if (c->relay_on == TURN_LISTEN_ONE)
 		return 0;
-	n = (struct conf_node *)(uintptr_t)conf_node_of(x->root, &t->relay, 0);
+	n = (struct conf_node *)(uintptr_t)conf_node_by_field(x->root, &t->relay, 0);
 	t->relay = calloc((size_t)t->nb_local + 1, sizeof(*t->relay));
 	if (t->relay == NULL)
 		return conf_fail_memory(x);

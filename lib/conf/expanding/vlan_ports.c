@@ -18,7 +18,7 @@
 
 static const struct conf_node *entry_of(const struct conf_ctx *x, uint32_t port, const char *key)
 {
-	const struct conf_node *n = conf_node_of(x->root, &x->conf->ports, port);
+	const struct conf_node *n = conf_node_by_field(x->root, &x->conf->ports, port);
 
 	for (n = n != NULL ? n->child : NULL; n != NULL; n = n->next)
 		if (strcmp(n->key, key) == 0)
@@ -35,7 +35,8 @@ static int check_untagged(struct conf_ctx *x, uint32_t port)
 	if (p->nb_addresses > 0)
 		return 0;
 	if (p->nb_vlans == 0)
-		return conf_fail_key(x, conf_node_of(x->root, &x->conf->ports, port), "addresses",
+		return conf_fail_key(x, conf_node_by_field(x->root, &x->conf->ports, port),
+			"addresses",
 			"missing, give it a list of addresses with prefix length in brackets, or "
 			"give the port 'vlans'");
 	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -55,10 +56,10 @@ static int check_vlan(struct conf_ctx *x, const struct conf_port *p, uint32_t i)
 
 	for (uint32_t j = 0; j < i; j++)
 		if (p->vlans[j].vlan == v->vlan)
-			return conf_fail(x, conf_node_of(x->root, &v->vlan, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &v->vlan, 0),
 				"vlans[%u] has this id, too: put all addresses into one entry", j);
 	if (v->mtu > p->mtu)
-		return conf_fail(x, conf_node_of(x->root, &v->mtu, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &v->mtu, 0),
 			"%u is above the port's mtu %u: raise that, or lower this", v->mtu, p->mtu);
 	return 0;
 }
@@ -69,7 +70,7 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 	int rc = check_untagged(x, port);
 
 	if (p->vlan != 0 && p->nb_vlans > 0)
-		return conf_fail(x, conf_node_of(x->root, &p->vlan, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &p->vlan, 0),
 			"the port has 'vlans', so these addresses are untagged: move the id and "
 			"the addresses to an entry there");
 	for (uint32_t i = 0; i < p->nb_vlans; i++)

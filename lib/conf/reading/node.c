@@ -7,14 +7,15 @@
 
 #include "conf_features.h"
 
-const struct conf_node *conf_node_of(const struct conf_node *n, const void *field, uint32_t index)
+const struct conf_node *conf_node_by_field(
+	const struct conf_node *n, const void *field, uint32_t index)
 {
 	for (; n != NULL; n = n->next) {
 		const struct conf_node *below;
 
 		if (n->field == field && index >= n->first && index - n->first < n->count)
 			return n;
-		below = conf_node_of(n->child, field, index);
+		below = conf_node_by_field(n->child, field, index);
 		if (below != NULL)
 			return below;
 	}

@@ -25,7 +25,7 @@ struct conf_node {
 	char *text; // text of a scalar, without NUL and control characters
 	struct conf_node *parent, *child, *last, *next;
 	// The node was read into elements [first, first + count) of field. value.c and read.c write
-	// this; conf_node_of reads it, so that later checks can point at the node.
+	// this; conf_node_by_field reads it, so that later checks can point at the node.
 	const void *field;
 	uint32_t first, count;
 	// With included files: the included file that the node stands in (NULL = the main file),
@@ -41,7 +41,7 @@ void conf_node_append(struct conf_node *parent, struct conf_node *n);
 void conf_node_remove(struct conf_node *n);
 
 // The node that element index of a field was read from, or NULL if the value is a default.
-const struct conf_node *conf_node_of(
+const struct conf_node *conf_node_by_field(
 	const struct conf_node *root, const void *field, uint32_t index);
 // Writes the path of a node to buf, such as "ports[0].name". Returns its length, even if it does
 // not fit. Only names in the schema may be passed.

@@ -32,7 +32,7 @@ struct servers {
 static int check_address(struct conf_ctx *x, const struct servers *s, uint32_t i)
 {
 	const struct addr *a = &s->list[i].addr;
-	const struct conf_node *n = conf_node_of(x->root, a, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, a, 0);
 	const char *class = conf_addrs_class(a);
 	char text[ADDR_TEXT_LEN];
 
@@ -71,7 +71,7 @@ static int check_name(struct conf_ctx *x, char *const *name)
 {
 	if (*name == NULL || is_dns_name(*name))
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, name, 0),
+	return conf_fail(x, conf_node_by_field(x->root, name, 0),
 		"must be the DNS name in the server's certificate, such as turn2.example.org");
 }
 
@@ -92,7 +92,7 @@ static int check_when(struct conf_ctx *x)
 
 	if (a->nb_servers > 0 || (a->allocations == 0 && a->datagrams == 0))
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, key, 0),
+	return conf_fail(x, conf_node_by_field(x->root, key, 0),
 		"there are no servers for these clients: name some in alternate.servers, or "
 		"remove this key");
 }
@@ -103,7 +103,7 @@ static int check_command(struct conf_ctx *x)
 
 	if (d->nb_on_change == 0 || d->on_change[0][0] == '/')
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &d->on_change, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &d->on_change, 0),
 		"must begin with the absolute path of a program, such as /etc/slipring/on-change");
 }
 

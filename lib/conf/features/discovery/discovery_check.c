@@ -23,7 +23,7 @@ static int check_address(struct conf_ctx *x, uint32_t i)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const struct addr *a = &t->discovery.addresses[i];
-	const struct conf_node *n = conf_node_of(x->root, &t->discovery.addresses, i);
+	const struct conf_node *n = conf_node_by_field(x->root, &t->discovery.addresses, i);
 	uint32_t family = 0;
 	char text[ADDR_TEXT_LEN];
 
@@ -50,7 +50,7 @@ int conf_discovery_check(struct conf_ctx *x)
 	int rc = 0;
 
 	if (t->discovery.nb > 0 && t->discovery.ports[0] == t->discovery.ports[1])
-		rc = conf_fail(x, conf_node_of(x->root, &t->discovery.ports[1], 0),
+		rc = conf_fail(x, conf_node_by_field(x->root, &t->discovery.ports[1], 0),
 			"%u is nat-discovery.port, too: choose another port",
 			t->discovery.ports[1]);
 	for (uint32_t i = 0; i < t->discovery.nb && rc == 0; i++)

@@ -27,12 +27,12 @@ static int check_realm_names(struct conf_ctx *x)
 	for (uint32_t i = 0; i < t->nb_realms; i++) {
 		names[i] = (struct conf_named){t->realms[i].name, i};
 		if (strcmp(t->realms[i].name, t->first.name) == 0)
-			rc = conf_fail(x, conf_node_of(x->root, &t->realms[i].name, 0),
+			rc = conf_fail(x, conf_node_by_field(x->root, &t->realms[i].name, 0),
 				"is auth.realm: move its keys to auth, limits and peers");
 	}
 	twin = conf_twin_of(names, t->nb_realms);
 	if (twin != NULL)
-		rc = conf_fail(x, conf_node_of(x->root, &t->realms[twin->index].name, 0),
+		rc = conf_fail(x, conf_node_by_field(x->root, &t->realms[twin->index].name, 0),
 			"realms[%u] has this name already: remove one, or join the two",
 			twin[-1].index);
 	free(names);
@@ -66,11 +66,11 @@ static int check_listener(struct conf_ctx *x, uint32_t listener)
 
 	for (uint32_t i = 0; i < l->nb_realms; i++)
 		if (!is_realm(t, l->realms[i]))
-			return conf_fail(x, conf_node_of(x->root, &l->realms, i),
+			return conf_fail(x, conf_node_by_field(x->root, &l->realms, i),
 				"there is no such realm: write the name of auth.realm, or a name "
 				"of realms");
 	if (twice < l->nb_realms)
-		return conf_fail(x, conf_node_of(x->root, &l->realms, twice),
+		return conf_fail(x, conf_node_by_field(x->root, &l->realms, twice),
 			"is in the list already: remove one");
 	return 0;
 }
@@ -106,7 +106,7 @@ struct origins {
 
 static const struct conf_node *place_node(const struct conf_ctx *x, const struct origin_place *p)
 {
-	return conf_node_of(x->root, p->field, p->index);
+	return conf_node_by_field(x->root, p->field, p->index);
 }
 
 static int add_origins(struct conf_ctx *x, struct origins *o, const struct turn_realm *r)
@@ -117,7 +117,7 @@ static int add_origins(struct conf_ctx *x, struct origins *o, const struct turn_
 		const char *text = r->origins[i];
 
 		if (!stun_origin_canonical(text, strlen(text), o->text[o->nb])) {
-			rc = conf_fail(x, conf_node_of(x->root, &r->origins, i),
+			rc = conf_fail(x, conf_node_by_field(x->root, &r->origins, i),
 				"must be an origin like https://app.example.org or "
 				"https://app.example.org:8443, of up to %u bytes",
 				STUN_ORIGIN_MAX);
@@ -181,11 +181,11 @@ static int check_pool_names(struct conf_ctx *x, const struct turn_realm *r)
 			strcmp(t->relay_pools[k].name, r->relay_pool_names[i]) != 0)
 			k++;
 		if (k == t->nb_relay_pools)
-			return conf_fail(x, conf_node_of(x->root, &r->relay_pool_names, i),
+			return conf_fail(x, conf_node_by_field(x->root, &r->relay_pool_names, i),
 				"there is no such pool: write a name of relay.pools");
 	}
 	if (twice < r->nb_relay_pool_names)
-		return conf_fail(x, conf_node_of(x->root, &r->relay_pool_names, twice),
+		return conf_fail(x, conf_node_by_field(x->root, &r->relay_pool_names, twice),
 			"is in the list already: remove one");
 	return 0;
 }

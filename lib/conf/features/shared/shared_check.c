@@ -59,15 +59,16 @@ static int check_number(struct conf_ctx *x, const struct conf_node *n)
 int conf_shared_fill(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
-	const struct conf_node *ports = conf_node_of(x->root, &t->port_lo, 0);
-	const struct conf_node *allocations = conf_node_of(x->root, &t->limits.allocations, 0);
+	const struct conf_node *ports = conf_node_by_field(x->root, &t->port_lo, 0);
+	const struct conf_node *allocations =
+		conf_node_by_field(x->root, &t->limits.allocations, 0);
 
 	if (t->shared.peer_share == 0)
 		t->shared.peer_share = turn_config_one_user(t) ? 100 : PEER_SHARE;
 	if (!t->shared.enabled)
 		return 0;
 	if (ports == NULL) {
-		ports = conf_node_of(x->root, &t->relay, 0);
+		ports = conf_node_by_field(x->root, &t->relay, 0);
 		t->port_lo = PORT_LO;
 		t->port_hi = PORT_HI;
 	}
@@ -78,7 +79,7 @@ int conf_shared_fill(struct conf_ctx *x)
 			"relay.mode is shared and needs memory for each allocation: write a limit "
 			"above 0");
 	if (t->nb_relay_pools > 0)
-		return conf_fail(x, conf_node_of(x->root, &t->relay_pools, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &t->relay_pools, 0),
 			"pools do not work with shared relay ports: remove them, or mode: shared");
 	return check_number(x, ports);
 }

@@ -21,7 +21,7 @@ static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 		return 0;
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		if (addr_eq(&t->relay[i], &l->endpoint.addr))
-			return conf_fail(x, conf_node_of(x->root, &t->tcp.ports_lo, 0),
+			return conf_fail(x, conf_node_by_field(x->root, &t->tcp.ports_lo, 0),
 				"the range holds port %u, at which a relay address has a "
 				"listener: choose other ports",
 				l->endpoint.port);
@@ -32,7 +32,7 @@ static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 int conf_tcp_check(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
-	const struct conf_node *n = conf_node_of(x->root, &t->tcp.enabled, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &t->tcp.enabled, 0);
 	uint32_t nb = 0;
 
 	if (!t->tcp.enabled)

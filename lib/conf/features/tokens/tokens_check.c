@@ -20,7 +20,7 @@ static int check_secret(struct conf_ctx *x, struct turn_oauth *o, uint32_t i)
 	int has = -1;
 
 	if (k->secret == NULL)
-		return conf_fail(x, conf_node_of(x->root, &o->keys, i),
+		return conf_fail(x, conf_node_by_field(x->root, &o->keys, i),
 			"this key has no secret: give it secret or secret-file");
 	for (unsigned int a = 0; a < 2; a++) {
 		struct stun_token_key key = {.alg = algorithms[a]};
@@ -32,10 +32,10 @@ static int check_secret(struct conf_ctx *x, struct turn_oauth *o, uint32_t i)
 			return 0;
 	}
 	if (has < 0)
-		return conf_fail(x, conf_node_of(x->root, &k->secret, 0),
+		return conf_fail(x, conf_node_by_field(x->root, &k->secret, 0),
 			"must be 64 or 32 hexadecimal digits, or 32 or 16 bytes in base64 "
 			"(openssl rand -base64 32)");
-	return conf_fail(x, conf_node_of(x->root, &k->secret, 0),
+	return conf_fail(x, conf_node_by_field(x->root, &k->secret, 0),
 		"is %d bytes in base64, a key has 32 or 16 (coturn takes the first 32 of more)",
 		has);
 }
@@ -43,7 +43,7 @@ static int check_secret(struct conf_ctx *x, struct turn_oauth *o, uint32_t i)
 static int check_kid(struct conf_ctx *x, const struct turn_oauth *o, uint32_t i,
 	const struct turn_user *users, uint32_t nb_users)
 {
-	const struct conf_node *n = conf_node_of(x->root, &o->keys[i].kid, 0);
+	const struct conf_node *n = conf_node_by_field(x->root, &o->keys[i].kid, 0);
 
 	for (uint32_t k = 0; k < i; k++)
 		if (strcmp(o->keys[k].kid, o->keys[i].kid) == 0)
