@@ -24,7 +24,7 @@ void traffic_begin(struct session *s, double rate)
 	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
 		hist_reset(&s->last->latency[dir]);
 	send_order(s, rate);
-	s->before->tsc = sender_all_began(s->e);
+	s->before->tsc = sender_mean_start(s->e);
 }
 
 void traffic_rate(struct session *s, double rate)

@@ -161,7 +161,7 @@ void probe_send(struct lane *l, uint32_t n)
 	}
 }
 
-uint32_t probe_knock(struct lane *l, uint32_t n)
+uint32_t probe_connect(struct lane *l, uint32_t n)
 {
 	struct sender *s = l->sender;
 

@@ -17,4 +17,4 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out);
 
 // MODE_HANDSHAKE: opens connections for up to n clients without a connection. Returns how many such
 // clients were lacking.
-uint32_t probe_knock(struct lane *l, uint32_t n);
+uint32_t probe_connect(struct lane *l, uint32_t n);

@@ -275,7 +275,7 @@ static bool send_traffic(struct lane *l)
 			l->stats.unstarted += n;
 		break;
 	case MODE_HANDSHAKE:
-		n = probe_knock(l, n);
+		n = probe_connect(l, n);
 		if (rate != PACER_FLOOD)
 			l->stats.unstarted += n;
 		break;
@@ -411,7 +411,7 @@ void sender_free(struct sender *s)
 	free(s);
 }
 
-uint64_t sender_all_began(const struct engine *e)
+uint64_t sender_mean_start(const struct engine *e)
 {
 	int64_t after = 0, flows = 0; // after: ticks since e->since, times flows
 

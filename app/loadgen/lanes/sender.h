@@ -44,4 +44,4 @@ bool sender_round(struct lane *l);
 // Returns when the senders began their phase (TSC, by their own clocks): the mean, weighted with
 // each sender's share of the flows. rate * (t - this) is then the number of datagrams due by t.
 // Without senders it returns e->since. Main lcore.
-uint64_t sender_all_began(const struct engine *e);
+uint64_t sender_mean_start(const struct engine *e);

@@ -21,7 +21,7 @@
 #define CHUNK 16384 // most bytes of one read, and of one TLS record
 #define READS 16 // per connection and round
 #define TICK_MS 20
-#define KNOCK_MS 5000 // MODE_HANDSHAKE: how long one connection may take
+#define HANDSHAKE_MS 5000 // MODE_HANDSHAKE: how long one connection may take
 #define FILES_SPARE 256 // descriptors kept for everything else
 
 // --- a connection --------------------------------------------------------------------------------
@@ -29,7 +29,7 @@
 static void watch_link(struct links *s, uint32_t k)
 {
 	struct link *c = &s->link[k];
-	const bool writing = c->state == LINK_SHAKING
+	const bool writing = c->state == LINK_HANDSHAKE
 		? !c->wire.connected || (c->wire.ssl != NULL && SSL_want_write(c->wire.ssl))
 		: pending_left(&c->out) > 0;
 	struct epoll_event e = {.events = EPOLLIN | (writing ? EPOLLOUT : 0u), .data.u32 = k};
@@ -45,7 +45,7 @@ static void link_close(struct lane *l, uint32_t k, bool hard)
 	struct links *s = l->links;
 	struct link *c = &s->link[k];
 
-	s->nb_shaking -= c->state == LINK_SHAKING;
+	s->nb_handshakes -= c->state == LINK_HANDSHAKE;
 	wire_close(&c->wire, hard);
 	pending_clear(&c->out);
 	free(c->rest);
@@ -57,10 +57,10 @@ static void link_close(struct lane *l, uint32_t k, bool hard)
 static void link_lost(struct lane *l, uint32_t k)
 {
 	struct clients *p = l->sender->clients;
-	const bool shaking = l->links->link[k].state == LINK_SHAKING;
+	const bool in_handshake = l->links->link[k].state == LINK_HANDSHAKE;
 	const uint8_t state = p != NULL ? clients_at(p, k)->state : CLIENT_READY;
 
-	if (shaking)
+	if (in_handshake)
 		l->stats.link.failed++;
 	else if (state != CLIENT_IDLE && state != CLIENT_RELEASING)
 		l->stats.link.broken++;
@@ -88,7 +88,7 @@ static void shake_link(struct lane *l, uint32_t k)
 		link_lost(l, k);
 	} else if (rc > 0) {
 		c->state = LINK_UP;
-		l->links->nb_shaking--;
+		l->links->nb_handshakes--;
 		l->stats.link.up++;
 		name_cipher(l->links, &c->wire);
 	}
@@ -109,9 +109,9 @@ static bool link_begin(struct lane *l, uint32_t k)
 			client_cut(l->sender->clients, k);
 		return false;
 	}
-	link->state = LINK_SHAKING;
+	link->state = LINK_HANDSHAKE;
 	link->begun_ms = l->now_ms;
-	s->nb_shaking++;
+	s->nb_handshakes++;
 	if (link->wire.datagrams) // starts the handshake, which may be complete at once
 		shake_link(l, k);
 	watch_link(s, k);
@@ -154,7 +154,7 @@ static bool write_message(struct lane *l, uint32_t k, const uint8_t *data, size_
 
 	if (c->state == LINK_CLOSED)
 		return false;
-	if (c->state == LINK_SHAKING || pending_left(&c->out) > 0)
+	if (c->state == LINK_HANDSHAKE || pending_left(&c->out) > 0)
 		return !media && keep_bytes(c, data, len);
 	n = wire_write(&c->wire, data, len);
 	if (n < 0) {
@@ -183,7 +183,8 @@ void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind 
 {
 	const struct link *c = &l->links->link[k];
 	const int dir = direction_of(kind);
-	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = dir >= 0 && !knock;
+	const bool handshakes_only = l->engine->mode == MODE_HANDSHAKE,
+		   media = dir >= 0 && !handshakes_only;
 	const uint16_t pad = config_reliable(l->engine->config) ? stun_framing_pad(m->data_len) : 0;
 	bool taken;
 
@@ -306,7 +307,7 @@ static void handle_event(struct lane *l, uint32_t k, uint32_t events)
 {
 	struct link *c = &l->links->link[k];
 
-	if (c->state == LINK_SHAKING)
+	if (c->state == LINK_HANDSHAKE)
 		shake_link(l, k);
 	if (c->state == LINK_UP)
 		flush_link(l, k);
@@ -319,19 +320,20 @@ static void handle_event(struct lane *l, uint32_t k, uint32_t events)
 static void tick_links(struct lane *l)
 {
 	struct links *s = l->links;
-	const bool knocking = l->engine->config->mode == MODE_HANDSHAKE;
+	const bool handshakes_only = l->engine->config->mode == MODE_HANDSHAKE;
 
 	if (l->now_ms < s->ticked_ms + TICK_MS)
 		return;
 	s->ticked_ms = l->now_ms;
-	if (s->nb_shaking == 0 && !knocking)
+	if (s->nb_handshakes == 0 && !handshakes_only)
 		return;
 	for (uint32_t k = 0; k < l->sender->nb_flows; k++) {
 		struct link *c = &s->link[k];
 
-		if (c->state == LINK_SHAKING)
+		if (c->state == LINK_HANDSHAKE)
 			wire_tick(&c->wire);
-		if (knocking && c->state != LINK_CLOSED && l->now_ms > c->begun_ms + KNOCK_MS)
+		if (handshakes_only && c->state != LINK_CLOSED &&
+			l->now_ms > c->begun_ms + HANDSHAKE_MS)
 			link_lost(l, k);
 	}
 }

@@ -7,8 +7,8 @@
 #include "lanes/lane.h"
 #include "links/wire.h"
 
-// SHAKING: TCP's or TLS's handshake is under way.
-enum link_state { LINK_CLOSED, LINK_SHAKING, LINK_UP };
+// LINK_HANDSHAKE: the handshake of TCP or TLS is in progress.
+enum link_state { LINK_CLOSED, LINK_HANDSHAKE, LINK_UP };
 
 struct link {
 	struct wire wire;
@@ -23,7 +23,7 @@ struct link {
 struct links {
 	int epoll;
 	struct link *link; // one per flow of the sender
-	uint32_t nb_shaking;
+	uint32_t nb_handshakes;
 	uint64_t ticked_ms;
 	uint8_t *scratch; // room for two chunks: the rest of a message, then the bytes of a read
 	char cipher[64]; // written once, before `named` is set

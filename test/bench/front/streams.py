@@ -40,7 +40,7 @@ NAME = "streams"
 PORTS = {"tcp": 3478, "tls": 5349, "dtls": 5349}
 SIZE = 120
 LOSSY = 0.001  # a load with more lost or held back is not carried
-KNOCKERS = 16
+HANDSHAKE_CLIENTS = 16
 HELD = 1000
 CONNECTIONS = 4000
 SAVING = {"idle": "saving"}
@@ -341,17 +341,17 @@ def relay_case(bench, road, make, variant, load):
     return one
 
 
-def knock_case(bench, road, make, variant):
+def handshake_case(bench, road, make, variant):
     duration = bench.window * 1.5 + 1
     options = [
-        "--mode", "handshake", "--clients", str(KNOCKERS), "--duration", str(duration),
+        "--mode", "handshake", "--clients", str(HANDSHAKE_CLIENTS), "--duration", str(duration),
         "--warmup", "0", "--drain", "0.5",
     ]  # fmt: skip
 
     def one():
         with make().started() as server:
-            knocks = alone(bench, road, variant, *options)
-            result, cost = generator.measured(bench, road, knocks, server, duration, 0)
+            handshakes = alone(bench, road, variant, *options)
+            result, cost = generator.measured(bench, road, handshakes, server, duration, 0)
         return {
             "rate": result["recv_pps"],
             "failed": float(result["links"]["failed"] + result["links"]["broken"]),
@@ -435,7 +435,7 @@ def report_relay(bench, series, named, common):
             quantity="latency_p99", direction="down", **more)  # fmt: skip
 
 
-def report_knocks(bench, series, named, common):
+def report_handshakes(bench, series, named, common):
     for name, server in named.items():
         add = bench.results.add
         add(NAME, "handshakes", series.values(name, "rate"), "1/s", **server, **common)
@@ -483,10 +483,10 @@ class Compared:
         more = {"load": load.name, "pps": load.pps, "size": SIZE, "clients": load.clients}
         report_relay(self.bench, series, self.named, parameters(self.variant, series, **more))
 
-    def knocks(self):
-        series = self.rounds("handshakes", knock_case, self.bench.plan(SECONDS))
-        common = parameters(self.variant, series, clients=KNOCKERS)
-        report_knocks(self.bench, series, self.named, common)
+    def handshakes(self):
+        series = self.rounds("handshakes", handshake_case, self.bench.plan(SECONDS))
+        common = parameters(self.variant, series, clients=HANDSHAKE_CLIENTS)
+        report_handshakes(self.bench, series, self.named, common)
 
     def held(self):
         count = HELD // 5 if self.bench.quick else HELD
@@ -512,7 +512,7 @@ def measure(bench, road, variant, certificate):
     named = {name: {**found, **ciphers[found["server"]]} for name, found in named.items()}
     compared = Compared(bench, road, variant, makers, named)
     parts = {load.name: lambda load=load: compared.relay(load) for load in loads(bench)}
-    parts |= {"handshakes": compared.knocks, "memory": compared.held}
+    parts |= {"handshakes": compared.handshakes, "memory": compared.held}
     each_part({f"{variant.name}: {name}": part for name, part in parts.items()}, bench.say)
 
 

@@ -383,7 +383,7 @@ class Headline(unittest.TestCase):
             streams.report_relay(
                 self.asked, series, named, streams.parameters(variant, series, **more)
             )
-            streams.report_knocks(self.asked, series, named, streams.parameters(variant, series))
+            streams.report_handshakes(self.asked, series, named, streams.parameters(variant, series))
         found = self.rows()
         self.assertEqual(len(found), 2 * 2 * len(streams.WAYS))
         self.assertEqual(found["TLS 1.3, 40,000 a second"][1], "1 (1-1) times coturn 4")

@@ -87,8 +87,8 @@ def check_nobody(gen):
     """If nothing listens, no client becomes ready, and the generator reports it at once."""
     run = gen.start(*alone("tcp", 9, *IVAN, *"--mode alloc-hold --duration 0.1".split())).finish(10)
     assert run.code == 1 and "the connection to the server failed" in run.log(), run.log()
-    knocks = gen.run(*alone("tcp", 9, *"--mode handshake --pps 20 --duration 0.3".split()))
-    assert knocks["links"]["failed"] > 0 == knocks["answered"] == knocks["links"]["up"], knocks
+    handshakes = gen.run(*alone("tcp", 9, *"--mode handshake --pps 20 --duration 0.3".split()))
+    assert handshakes["links"]["failed"] > 0 == handshakes["answered"] == handshakes["links"]["up"], handshakes
 
 
 def check_impaired(gen):

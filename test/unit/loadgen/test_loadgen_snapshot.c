@@ -79,14 +79,14 @@ static void test_begin(void **state)
 
 	(void)state;
 	w.engine->since = 4000;
-	assert_int_equal(sender_all_began(w.engine), 4000);
+	assert_int_equal(sender_mean_start(w.engine), 4000);
 	w.config.senders = 2;
 	w.engine->sender[0] = &lane[0];
 	w.engine->sender[1] = &lane[1];
-	assert_int_equal(sender_all_began(w.engine), 8000);
+	assert_int_equal(sender_mean_start(w.engine), 8000);
 	sender[1].pacer.start = 3999; // the clocks of two sockets differ
 	sender[0].nb_flows = 0;
-	assert_int_equal(sender_all_began(w.engine), 3999);
+	assert_int_equal(sender_mean_start(w.engine), 3999);
 }
 
 // Missed packets were due: they are counted once among these.
