@@ -351,7 +351,7 @@ static void detect_tls(struct thread *t, struct conn *c)
 		conn_close(t, c, &t->stats.failed);
 }
 
-static void shake_tls(struct thread *t, struct conn *c)
+static void continue_handshake(struct thread *t, struct conn *c)
 {
 	const int rc = tls_io_handshake(c);
 
@@ -392,7 +392,7 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 	if (c->state == CONN_DETECT)
 		detect_tls(t, c);
 	if (c->state == CONN_HANDSHAKE)
-		shake_tls(t, c);
+		continue_handshake(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
 		outgoing_portion(t, c); // epoll reports it again
 	if (c->state == CONN_OPEN && c->waits && (events & (EPOLLHUP | EPOLLERR)) != 0)

@@ -86,7 +86,7 @@ struct stream_dtls {
 enum stream_kind {
 	STREAM_BYTES, // bytes from or to a connection
 	STREAM_HELLO, // DTLS: ClientHello of a new session, with a valid cookie; conn is new, too
-	STREAM_SHAKE, // a later handshake datagram of the session, without the packet's headers
+	STREAM_HANDSHAKE, // a later handshake datagram of the session, without the packet's headers
 	STREAM_GONE, // the thread must free session; NULL: the worker abandons the handshake
 #define X(kind) kind,
 	STREAM_CONFIG_MESSAGE_KINDS(X)
@@ -148,13 +148,13 @@ struct stream_ops {
 	// Returns a buffer of receive to the worker.
 	void (*release)(void *ctx, unsigned int t, unsigned int w, void *buf);
 	// Passes the buffer of the last `take`, now with m->len bytes, to the worker. It holds a
-	// datagram to the client of session m->conn (STREAM_SHAKE), or a datagram from that client
-	// that arrived after the handshake (STREAM_BYTES). Never fails.
+	// datagram to the client of session m->conn (STREAM_HANDSHAKE), or a datagram from that
+	// client that arrived after the handshake (STREAM_BYTES). Never fails.
 	void (*datagram)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m);
 	// Notifies a worker that the handshake of session conn has ended. It is complete, and the
 	// worker owns s from now on; or it failed, and s is NULL. False if the worker has no room
 	// now.
-	bool (*shaken)(
+	bool (*handshake_ended)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
 	// Reports a refusal; NULL: refusals are not reported. False if there is no room for the
 	// report.

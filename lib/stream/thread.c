@@ -133,7 +133,7 @@ static void dispatch_event(struct thread *t, const struct epoll_event *e)
 		if (read(t->event, &times, sizeof(times)) < 0)
 			return; // awake in any case
 	} else if (e->data.u64 == WATCH_FRESH) {
-		t->shaking = true; // after all other work
+		t->handshakes_pending = true; // after all other work
 	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else if ((e->data.u64 & WATCH_PROXY) != 0) {
@@ -166,10 +166,10 @@ static void shake_hands(struct thread *t)
 	do {
 		const bool fresh = fresh_work(t);
 
-		t->shaking = handshake_work(t) || fresh;
-	} while (t->shaking && clock_monotonic_ns() < until);
+		t->handshakes_pending = handshake_work(t) || fresh;
+	} while (t->handshakes_pending && clock_monotonic_ns() < until);
 	kick_workers(t);
-	t->hungry |= t->shaking;
+	t->hungry |= t->handshakes_pending;
 }
 
 // Makes workers wake this thread from here on, and handles messages queued before. Returns the
@@ -279,7 +279,9 @@ static void update_nap(struct thread *t, unsigned int messages)
 static uint32_t wait_of(const struct thread *t, bool busy)
 {
 	uint32_t most_ms =
-		busy || t->stalled || t->shaking || t->nap.on || t->turns.busy != 0 ? 0 : TICK_MS;
+		busy || t->stalled || t->handshakes_pending || t->nap.on || t->turns.busy != 0
+		? 0
+		: TICK_MS;
 
 #define X(enter, begin, wait_ms, ready, tick, review) \
 	if (wait_ms(t) < most_ms)                     \
@@ -314,7 +316,7 @@ static void round_of(struct thread *t)
 	t->stalled = false;
 	busy += poll_sockets(t, wait_ms);
 	go_round(t);
-	if (t->shaking || t->shakes.first != NULL)
+	if (t->handshakes_pending || t->handshakes.first != NULL)
 		shake_hands(t);
 	update_nap(t, busy);
 	scan_conns(t);

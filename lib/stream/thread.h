@@ -57,10 +57,10 @@ struct thread {
 	// in the one before it (beside).
 	uint64_t met, beside;
 	bool stalled; // some work of this round has to wait briefly
-	struct handshakes shakes;
+	struct handshakes handshakes;
 	struct proxy *proxy; // connections of balancers; NULL: no listeners
 	bool hungry; // this round left work undone: no nap
-	bool shaking; // handshakes have pending work
+	bool handshakes_pending; // handshakes have pending work
 	struct nap nap;
 	int timer; // timerfd that ends a nap
 	bool nap_set; // the timer is set for the next nap

@@ -301,7 +301,7 @@ void fuzz_client_acts(void)
 	size_t len;
 
 	if (chance(1) && chance(c->via == VIA_DTLS ? 40 : 10)) {
-		if (c->via == VIA_DTLS && c->shaken && chance(80)) {
+		if (c->via == VIA_DTLS && c->handshake_done && chance(80)) {
 			fuzz_dtls_again(c);
 			return;
 		}
@@ -310,7 +310,7 @@ void fuzz_client_acts(void)
 		fuzz_client_renew(c);
 		return;
 	}
-	if (c->via == VIA_DTLS && !c->shaken) {
+	if (c->via == VIA_DTLS && !c->handshake_done) {
 		fuzz_dtls_acts(c);
 		return;
 	}

@@ -34,7 +34,7 @@ struct fuzz_client {
 	enum stun_algorithm alg;
 	const char *realm; // of its credentials
 	uint8_t listener;
-	bool allocated, shaken;
+	bool allocated, handshake_done;
 	bool by_token; // uses access tokens, with c.key as MAC key
 	struct endpoint second; // of a dual allocation, besides c.relay; port 0 = none
 	unsigned int shown; // ticket of its last Refresh; FUZZ_TOKENS = none

@@ -199,7 +199,7 @@ void fuzz_dtls_again(struct fuzz_client *c)
 	}
 	flush(c);
 	fuzz_dtls_renew(c);
-	c->shaken = false;
+	c->handshake_done = false;
 }
 
 void fuzz_dtls_renew(struct fuzz_client *c)
@@ -224,7 +224,7 @@ static void shake(struct fuzz_client *c)
 	ERR_clear_error();
 	DTLSv1_handle_timeout(c->end->ssl);
 	rc = SSL_do_handshake(c->end->ssl);
-	c->shaken = rc == 1;
+	c->handshake_done = rc == 1;
 	if (fatal(c, rc) || chance(1))
 		fuzz_client_renew(c);
 }
@@ -243,7 +243,7 @@ static void read_all(struct fuzz_client *c)
 
 void fuzz_dtls_acts(struct fuzz_client *c)
 {
-	if (c->shaken)
+	if (c->handshake_done)
 		read_all(c);
 	else
 		shake(c);

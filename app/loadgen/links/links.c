@@ -79,10 +79,10 @@ static void name_cipher(struct links *s, const struct wire *w)
 	__atomic_store_n(&s->named, true, __ATOMIC_RELEASE);
 }
 
-static void shake_link(struct lane *l, uint32_t k)
+static void continue_handshake(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
-	const int rc = wire_shake(&c->wire);
+	const int rc = wire_handshake(&c->wire);
 
 	if (rc < 0) {
 		link_lost(l, k);
@@ -113,7 +113,7 @@ static bool link_begin(struct lane *l, uint32_t k)
 	link->begun_ms = l->now_ms;
 	s->nb_handshakes++;
 	if (link->wire.datagrams) // starts the handshake, which may be complete at once
-		shake_link(l, k);
+		continue_handshake(l, k);
 	watch_link(s, k);
 	return link->state != LINK_CLOSED;
 }
@@ -308,7 +308,7 @@ static void handle_event(struct lane *l, uint32_t k, uint32_t events)
 	struct link *c = &l->links->link[k];
 
 	if (c->state == LINK_HANDSHAKE)
-		shake_link(l, k);
+		continue_handshake(l, k);
 	if (c->state == LINK_UP)
 		flush_link(l, k);
 	if (c->state == LINK_UP && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)

@@ -187,7 +187,7 @@ static int check_connected(struct wire *w)
 	return w->connected ? 1 : WIRE_LATER;
 }
 
-int wire_shake(struct wire *w)
+int wire_handshake(struct wire *w)
 {
 	if (!w->connected) {
 		const int rc = check_connected(w);

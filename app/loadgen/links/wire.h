@@ -7,7 +7,7 @@
 
 #include "options/config.h"
 
-// Return values of wire_shake, wire_read and wire_write: more than 0, or one of these.
+// Return values of wire_handshake, wire_read and wire_write: more than 0, or one of these.
 #define WIRE_LATER 0 // it would block
 #define WIRE_CLOSED (-1) // the server has closed the connection
 #define WIRE_FAILED (-2) // an error: the connection cannot be used any more
@@ -27,7 +27,7 @@ SSL_CTX *wire_context(const struct config *conf, char *error, size_t len);
 int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *local,
 	const struct endpoint *server);
 // Continues the handshakes after an event or a timeout. Returns 1 once they are over.
-int wire_shake(struct wire *w);
+int wire_handshake(struct wire *w);
 // Reads up to len bytes; returns how many.
 int wire_read(struct wire *w, uint8_t *buf, size_t len);
 // Writes len bytes; returns how many were taken. A stream may take fewer than len.

@@ -165,11 +165,11 @@ static void handle_cookie(struct worker *w, struct rte_mbuf *m, const struct tur
 {
 	const struct session *open =
 		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
-	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_HANDSHAKE);
 	const uint64_t mark = mark_of(h), number = dtls_cookie_number(h);
 
 	if (c != NULL && c->hello == mark)
-		give_datagram(w, m, v, c, STREAM_SHAKE);
+		give_datagram(w, m, v, c, STREAM_HANDSHAKE);
 	else if (open != NULL && open->hello == mark)
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 	else if (sessions_is_fresh(w, v, number) && (c == NULL || number >= c->number))
@@ -182,10 +182,10 @@ static void handle_cookie(struct worker *w, struct rte_mbuf *m, const struct tur
 // with a valid cookie. Other clients send all fragments again, with the requested cookie.
 static void handle_fragment(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_HANDSHAKE);
 
 	if (c != NULL)
-		give_datagram(w, m, v, c, STREAM_SHAKE);
+		give_datagram(w, m, v, c, STREAM_HANDSHAKE);
 	else
 		worker_drop(w, m, DP_DROP_DTLS_FRAGMENT);
 }
@@ -228,13 +228,14 @@ static void handle_record(struct worker *w, struct rte_mbuf *m, const struct tur
 {
 	const struct session *open =
 		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
-	struct session *shaking = NULL;
+	struct session *in_handshake = NULL;
 
 	// if the client has both, handshake messages belong to the new one
 	if (open == NULL || v->data[0] == DTLS_HANDSHAKE || v->data[0] == DTLS_CCS)
-		shaking = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
-	if (shaking != NULL)
-		give_datagram(w, m, v, shaking, STREAM_SHAKE);
+		in_handshake =
+			sessions_find(w, &v->src, v->src_port, v->listener, SESSION_HANDSHAKE);
+	if (in_handshake != NULL)
+		give_datagram(w, m, v, in_handshake, STREAM_HANDSHAKE);
 	else if (open != NULL)
 		keep_sealed(w, m, v, sessions_conn(w, open), false);
 	else
@@ -679,7 +680,7 @@ void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m)
 	struct turn_view v = {.data = rte_pktmbuf_mtod(m, const uint8_t *), .len = m->data_len};
 	struct endpoint client;
 
-	if (p->kind == MBUF_META_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
+	if (p->kind == MBUF_META_DTLS_NOTE && c != NULL && c->state == SESSION_HANDSHAKE &&
 		p->dtls.session != NULL) {
 		sessions_opened(w, c, p->dtls.session);
 		rte_pktmbuf_free(m);
@@ -688,7 +689,7 @@ void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 	} else if (p->dtls.kind == STREAM_BYTES) {
 		keep_sealed(w, m, &v, conn, true);
-	} else if (c != NULL && c->state == SESSION_SHAKING) {
+	} else if (c != NULL && c->state == SESSION_HANDSHAKE) {
 		w->live.made++;
 		sessions_spend(w, c);
 		client = client_of(c);

@@ -26,7 +26,7 @@ static uint16_t *network_of(struct sessions *s, const struct addr *client)
 
 	if (addr_is_v4(client))
 		return NULL;
-	return &s->shaking.of_network[hash_addr(&s->key, &a, 0) % HALF_OPEN_NETWORKS];
+	return &s->half_open.of_network[hash_addr(&s->key, &a, 0) % HALF_OPEN_NETWORKS];
 }
 
 // Gives up the oldest handshake, if it has had its minimum time. If network is not NULL it must
@@ -34,9 +34,9 @@ static uint16_t *network_of(struct sessions *s, const struct addr *client)
 static bool give_way(struct worker *w, const uint16_t *network)
 {
 	struct sessions *s = w->sessions;
-	struct session *c = &s->session[s->shaking.by_age.first];
+	struct session *c = &s->session[s->half_open.by_age.first];
 
-	ASSERT(s->shaking.by_age.first != ILIST_NONE && c->state == SESSION_SHAKING);
+	ASSERT(s->half_open.by_age.first != ILIST_NONE && c->state == SESSION_HANDSHAKE);
 	if (w->now_ms < c->heard_ms + FAIR_MS ||
 		(network != NULL && network_of(s, &c->client) != network))
 		return false;
@@ -49,7 +49,7 @@ static bool give_way(struct worker *w, const uint16_t *network)
 
 bool half_open_room(struct worker *w, const struct addr *client)
 {
-	const struct half_open *h = &w->sessions->shaking;
+	const struct half_open *h = &w->sessions->half_open;
 	const uint16_t *network = network_of(w->sessions, client);
 
 	if (network != NULL && *network >= RTE_MAX(h->max / 2, 1u))
@@ -63,7 +63,7 @@ void half_open_add(struct worker *w, struct session *c)
 	uint16_t *network = network_of(s, &c->client);
 
 	ilist_append(
-		&s->shaking.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
+		&s->half_open.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
 	if (network != NULL)
 		++*network;
 	w->live.dtls.half_open++;
@@ -78,7 +78,7 @@ void half_open_drop(struct worker *w, const struct session *c)
 
 	ASSERT(w->live.dtls.half_open > 0 && (network == NULL || *network > 0));
 	ilist_remove(
-		&s->shaking.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
+		&s->half_open.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
 	if (network != NULL)
 		--*network;
 	w->live.dtls.half_open--;

@@ -84,7 +84,7 @@ struct session *sessions_find(const struct worker *w, const struct addr *client,
 
 static void table_drop(struct sessions *s, const struct session *c)
 {
-	ASSERT(c->state == SESSION_SHAKING || c->state == SESSION_OPEN);
+	ASSERT(c->state == SESSION_HANDSHAKE || c->state == SESSION_OPEN);
 	table_remove(&s->table, hash_of(s, &c->client, c->port, c->listener),
 		(uint32_t)(c - s->session));
 }
@@ -126,7 +126,7 @@ struct session *sessions_add(
 		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
 		.heard_ms = w->now_ms,
 		.number = dtls_cookies_count(&s->cookies),
-		.state = SESSION_SHAKING};
+		.state = SESSION_HANDSHAKE};
 	if (!table_insert(
 		    &s->table, hash_of(s, client, port, listener), (uint32_t)(c - s->session))) {
 		slot_give(s, c);
@@ -276,7 +276,7 @@ void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s
 
 	if (old != NULL)
 		sessions_end(w, old, &w->live.dtls.replaced);
-	ASSERT(c->state == SESSION_SHAKING && c->dtls == NULL);
+	ASSERT(c->state == SESSION_HANDSHAKE && c->dtls == NULL);
 	c->dtls = s;
 	c->state = SESSION_OPEN;
 	c->heard_ms = w->now_ms;
@@ -292,7 +292,7 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	// its slot may belong to another session now, or its end was reported before
 	if (c == NULL || c->state == SESSION_CLOSED)
 		return;
-	if (c->state == SESSION_SHAKING) {
+	if (c->state == SESSION_HANDSHAKE) {
 		half_open_drop(w, c);
 		table_drop(w->sessions, c);
 	}
@@ -311,7 +311,7 @@ static void give_up_note(struct worker *w, struct session *c)
 
 void sessions_give_up(struct worker *w, struct session *c)
 {
-	ASSERT(c->state == SESSION_SHAKING && c->dtls == NULL && c->away == 0);
+	ASSERT(c->state == SESSION_HANDSHAKE && c->dtls == NULL && c->away == 0);
 	half_open_drop(w, c);
 	table_drop(w->sessions, c);
 	c->state = SESSION_GIVEN_UP;
@@ -334,7 +334,7 @@ static void check_session(struct worker *w, struct session *c)
 	switch ((enum session_state)c->state) {
 	case SESSION_FREE:
 		break;
-	case SESSION_SHAKING:
+	case SESSION_HANDSHAKE:
 		if (w->now_ms > c->heard_ms + h->dtls_handshake_s * UINT64_C(1000) + GIVE_UP_MS)
 			sessions_give_up(w, c);
 		break;
@@ -460,7 +460,7 @@ static int init_sessions(struct worker *w)
 	w->sessions = s;
 	s->free = SESSION_NONE;
 	s->max = max;
-	half_open_init(&s->shaking, share_of(c->dtls.half_open, c->workers));
+	half_open_init(&s->half_open, share_of(c->dtls.half_open, c->workers));
 	s->rotated_ms = w->now_ms;
 	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
 	table_init(&s->table, mem, max);

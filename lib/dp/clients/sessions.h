@@ -46,7 +46,7 @@ struct conf;
 
 enum session_state {
 	SESSION_FREE,
-	SESSION_SHAKING, // its thread owns it
+	SESSION_HANDSHAKE, // its thread owns it
 	SESSION_GIVEN_UP, // its thread owns it and is being notified; no client has it any more
 	SESSION_OPEN,
 	SESSION_CLOSED, // waiting until all others know
@@ -55,14 +55,14 @@ enum session_state {
 struct session {
 	struct addr client;
 	struct dtls_session *dtls; // OPEN, CLOSED
-	uint64_t heard_ms; // SHAKING: its start; GIVEN_UP: when its thread was last notified
+	uint64_t heard_ms; // HANDSHAKE: its start; GIVEN_UP: when its thread was last notified
 	uint64_t lease_ms; // end of its allocation on another worker, as reported by that worker
 	uint64_t away; // bit mask: workers that may have its allocation
 	uint64_t hello; // identifies its ClientHello
 	uint64_t number; // cookies made after its start have this number or a higher one
 	uint32_t generation;
 	uint32_t next; // in the list of free slots
-	struct ilist_link by_age; // SHAKING: in the list of handshakes
+	struct ilist_link by_age; // HANDSHAKE: in the list of handshakes
 	uint16_t port;
 	uint16_t given; // number of datagrams of its handshake
 	uint8_t listener;
@@ -102,7 +102,7 @@ struct owed_end {
 struct sessions {
 	struct session *session; // max entries
 	uint32_t max, used, free, scan;
-	struct half_open shaking;
+	struct half_open half_open;
 	struct hash_key key;
 	struct table table; // all except FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies cookies;
@@ -139,10 +139,10 @@ static inline unsigned int sessions_home(uint64_t conn)
 uint64_t sessions_conn(const struct worker *w, const struct session *c);
 // The session of this worker with this id, or NULL.
 struct session *sessions_of(const struct worker *w, uint64_t conn);
-// A client's session in state OPEN (or SHAKING), or NULL.
+// A client's session in state OPEN (or HANDSHAKE), or NULL.
 struct session *sessions_find(const struct worker *w, const struct addr *client, uint16_t port,
 	uint8_t listener, enum session_state state);
-// Makes a new session in state SHAKING. NULL if a limit is reached.
+// Makes a new session in state HANDSHAKE. NULL if a limit is reached.
 struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
 // Call it when a flight of its handshake is sent: from then on the cookies that its client has are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rings between one stream thread and one worker, single producer, single consumer: up
 // (messages of clients, reports of closed connections, used buffers), down (messages to clients,
-// orders), shakes (DTLS handshakes, which never wait for media), fill (empty buffers, because
+// orders), handshakes (DTLS handshakes, which never wait for media), fill (empty buffers, because
 // threads can be preempted and must not touch the pool: workers could spin on its lock). Only for
 // the streams files.
 #pragma once
@@ -13,14 +13,14 @@
 #include "path/rewrite.h"
 #include "path/worker.h"
 
-#define STREAM_RINGS_SHAKES 256 // datagrams of handshakes on their way to a thread
+#define STREAM_RINGS_HANDSHAKES 256 // datagrams of handshakes on their way to a thread
 #define STREAM_RINGS_NOTES 256 // in addition: sessions that a thread must free
 #define STREAM_RINGS_SPARE 64 // buffers that a thread keeps for its next messages
 // Offset of a message: before it there is room for the headers of a datagram.
 #define STREAM_RINGS_MESSAGE_AT REWRITE_ANSWER_AT
 
 struct stream_rings {
-	struct rte_ring *up, *down, *shakes, *fill;
+	struct rte_ring *up, *down, *handshakes, *fill;
 	// limit of waiting requests; entries of down up to which media may be added
 	uint32_t asks_max, media_max;
 	uint32_t fill_max; // limit of waiting empty buffers

@@ -178,8 +178,8 @@ bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 	const struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
 	const bool note = mbuf_meta_of(m)->kind == MBUF_META_DTLS_NOTE;
 
-	if ((!note && rte_ring_count(y->shakes) >= STREAM_RINGS_SHAKES) ||
-		rte_ring_sp_enqueue(y->shakes, m) != 0)
+	if ((!note && rte_ring_count(y->handshakes) >= STREAM_RINGS_HANDSHAKES) ||
+		rte_ring_sp_enqueue(y->handshakes, m) != 0)
 		return false;
 	w->stream_wake |= 1u << thread;
 	return true;
@@ -362,12 +362,12 @@ int streams_create(struct dp *d, int socket)
 
 		y->up = create_ring(c->streams.ring, socket);
 		y->down = create_ring(down_of(c), socket);
-		y->shakes = create_ring(STREAM_RINGS_SHAKES + STREAM_RINGS_NOTES, socket);
+		y->handshakes = create_ring(STREAM_RINGS_HANDSHAKES + STREAM_RINGS_NOTES, socket);
 		y->fill = create_ring(FILL, socket);
 		y->fill_max = fill_max(c, nb);
 		y->asks_max = asks_max(c);
 		y->media_max = rte_align32pow2(c->streams.ring);
-		if (y->up == NULL || y->down == NULL || y->shakes == NULL || y->fill == NULL)
+		if (y->up == NULL || y->down == NULL || y->handshakes == NULL || y->fill == NULL)
 			return -ENOMEM;
 	}
 	for (unsigned int w = 0; w < d->nb_workers; w++) {
@@ -464,7 +464,7 @@ void streams_drain(struct dp *d)
 
 		ring_drain(y->up);
 		ring_drain(y->down);
-		ring_drain(y->shakes);
+		ring_drain(y->handshakes);
 		fill_drain(y->fill);
 		while (y->nb_spare > 0)
 			rte_pktmbuf_free(y->spare[--y->nb_spare]);
@@ -476,7 +476,7 @@ void streams_free(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
 		rte_free(d->stream_rings[i].up);
 		rte_free(d->stream_rings[i].down);
-		rte_free(d->stream_rings[i].shakes);
+		rte_free(d->stream_rings[i].handshakes);
 		rte_free(d->stream_rings[i].fill);
 	}
 	for (unsigned int w = 0; w < d->nb_made; w++) {
@@ -490,14 +490,14 @@ size_t streams_size(const struct conf *c)
 {
 	const ssize_t up = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
 	const ssize_t down = rte_ring_get_memsize(rte_align32pow2(down_of(c) + 1));
-	const ssize_t shakes =
-		rte_ring_get_memsize(rte_align32pow2(STREAM_RINGS_SHAKES + STREAM_RINGS_NOTES + 1));
+	const ssize_t handshakes = rte_ring_get_memsize(
+		rte_align32pow2(STREAM_RINGS_HANDSHAKES + STREAM_RINGS_NOTES + 1));
 	const ssize_t empty = rte_ring_get_memsize(rte_align32pow2(FILL + 1));
 
 	if (!streams_wanted(c))
 		return 0;
 	return (size_t)c->streams.threads * c->workers *
-		((size_t)up + (size_t)down + (size_t)shakes + (size_t)empty +
+		((size_t)up + (size_t)down + (size_t)handshakes + (size_t)empty +
 			sizeof(struct stream_rings));
 }
 

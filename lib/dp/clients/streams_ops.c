@@ -106,10 +106,10 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 static unsigned int take_down(const struct stream_rings *y, struct rte_mbuf **b, unsigned int n)
 {
 	const unsigned int part = RTE_MAX(n / SHAKES_PART, RTE_MIN(n, 1u));
-	unsigned int got = rte_ring_sc_dequeue_burst(y->shakes, (void **)b, part, NULL);
+	unsigned int got = rte_ring_sc_dequeue_burst(y->handshakes, (void **)b, part, NULL);
 
 	got += rte_ring_sc_dequeue_burst(y->down, (void **)(b + got), n - got, NULL);
-	got += rte_ring_sc_dequeue_burst(y->shakes, (void **)(b + got), n - got, NULL);
+	got += rte_ring_sc_dequeue_burst(y->handshakes, (void **)(b + got), n - got, NULL);
 	return got;
 }
 
@@ -178,7 +178,7 @@ static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct
 	put_dtls(ctx, t, w, m, MBUF_META_DTLS);
 }
 
-static bool ops_shaken(
+static bool ops_handshake_ended(
 	void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s)
 {
 	struct stream_message m;
@@ -188,7 +188,7 @@ static bool ops_shaken(
 	m.conn = conn;
 	m.session = s;
 	m.len = 0;
-	m.kind = STREAM_SHAKE;
+	m.kind = STREAM_HANDSHAKE;
 	put_dtls(ctx, t, w, &m, MBUF_META_DTLS_NOTE);
 	return true;
 }
@@ -225,5 +225,5 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.receive = ops_receive,
 	.release = ops_release,
 	.datagram = ops_datagram,
-	.shaken = ops_shaken,
+	.handshake_ended = ops_handshake_ended,
 	.refused = ops_refused};

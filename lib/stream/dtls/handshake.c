@@ -48,7 +48,7 @@ struct flight_context {
 
 static struct handshake **bucket_of(struct thread *t, unsigned int w, uint64_t conn)
 {
-	return &t->shakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % HANDSHAKE_BUCKETS];
+	return &t->handshakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % HANDSHAKE_BUCKETS];
 }
 
 static struct handshake **find_handshake(struct thread *t, unsigned int w, uint64_t conn)
@@ -80,7 +80,7 @@ static bool send_datagram(struct thread *t, unsigned int w, const uint8_t *data,
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
 	const struct flight_context *route = ctx;
-	const struct stream_message meta = {.kind = STREAM_SHAKE, .conn = route->s->conn};
+	const struct stream_message meta = {.kind = STREAM_HANDSHAKE, .conn = route->s->conn};
 
 	send_datagram(route->t, route->s->worker, data, len, &meta);
 }
@@ -104,7 +104,7 @@ static void session_gone(struct thread *t, const struct addr *source)
 
 static void line_up(struct thread *t, struct handshake *s)
 {
-	struct handshakes *all = &t->shakes;
+	struct handshakes *all = &t->handshakes;
 
 	s->after = NULL;
 	s->before = all->last;
@@ -114,7 +114,7 @@ static void line_up(struct thread *t, struct handshake *s)
 
 static void step_out(struct thread *t, struct handshake *s)
 {
-	struct handshakes *all = &t->shakes;
+	struct handshakes *all = &t->handshakes;
 
 	*(s->before != NULL ? &s->before->after : &all->first) = s->after;
 	*(s->after != NULL ? &s->after->before : &all->last) = s->before;
@@ -160,8 +160,8 @@ static void end_handshake(struct thread *t, struct handshake **slot, bool comple
 	struct handshake *s = *slot;
 
 	*slot = s->next;
-	s->next = t->shakes.ended;
-	t->shakes.ended = s;
+	s->next = t->handshakes.ended;
+	t->handshakes.ended = s;
 	s->ended = true;
 	if (s->waiting != NULL)
 		step_out(t, s);
@@ -265,7 +265,7 @@ static void open_with(struct thread *t, struct handshake **slot, struct later *l
 
 bool handshake_work(struct thread *t)
 {
-	struct handshake *s = t->shakes.first, **slot;
+	struct handshake *s = t->handshakes.first, **slot;
 	struct later *l;
 
 	if (s == NULL)
@@ -281,7 +281,7 @@ bool handshake_work(struct thread *t)
 	else
 		feed_datagram(t, slot, l->data, l->len);
 	free(l);
-	return t->shakes.first != NULL;
+	return t->handshakes.first != NULL;
 }
 
 static void begin_handshake(struct thread *t, unsigned int w, const struct stream_message *m)
@@ -292,7 +292,7 @@ static void begin_handshake(struct thread *t, unsigned int w, const struct strea
 	struct dtls_hello h;
 
 	if (s == NULL) { // if this fails, the worker is notified when it gives the session up
-		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
+		conf->ops->handshake_ended(conf->ctx, t->index, w, m->conn, NULL);
 		return;
 	}
 	*s = (struct handshake){.next = *slot,
@@ -319,7 +319,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 	case STREAM_HELLO:
 		begin_handshake(t, w, m);
 		break;
-	case STREAM_SHAKE:
+	case STREAM_HANDSHAKE:
 		if (*slot != NULL)
 			keep_datagram(t, *slot, m);
 		else if (handshake_tell(t)) // the worker must be notified of the end first
@@ -332,7 +332,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 		} else if (*slot != NULL) {
 			end_handshake(t, slot, false);
 		} else if (handshake_tell(t)) { // report outcomes in order
-			conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
+			conf->ops->handshake_ended(conf->ctx, t->index, w, m->conn, NULL);
 		}
 		break;
 	default:
@@ -354,12 +354,13 @@ bool handshake_tell(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 
-	while (t->shakes.ended != NULL) {
-		struct handshake *s = t->shakes.ended;
+	while (t->handshakes.ended != NULL) {
+		struct handshake *s = t->handshakes.ended;
 
-		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->session))
+		if (!conf->ops->handshake_ended(
+			    conf->ctx, t->index, s->worker, s->conn, s->session))
 			return false;
-		t->shakes.ended = s->next;
+		t->handshakes.ended = s->next;
 		give_back(t, s);
 		free_waiting(s);
 		free(s);
@@ -369,11 +370,11 @@ bool handshake_tell(struct thread *t)
 
 void handshake_tick(struct thread *t)
 {
-	if (t->now_ms < t->shakes.ticked_ms + TICK_MS)
+	if (t->now_ms < t->handshakes.ticked_ms + TICK_MS)
 		return;
-	t->shakes.ticked_ms = t->now_ms;
+	t->handshakes.ticked_ms = t->now_ms;
 	for (unsigned int i = 0; i < HANDSHAKE_BUCKETS; i++) {
-		struct handshake **slot = &t->shakes.bucket[i];
+		struct handshake **slot = &t->handshakes.bucket[i];
 
 		while (*slot != NULL) {
 			struct flight_context route = {t, *slot};
@@ -410,7 +411,7 @@ static void free_list(struct thread *t, struct handshake *s)
 void handshake_close(struct thread *t)
 {
 	for (unsigned int i = 0; i < HANDSHAKE_BUCKETS; i++)
-		free_list(t, t->shakes.bucket[i]);
-	free_list(t, t->shakes.ended);
-	t->shakes = (struct handshakes){.ended = NULL};
+		free_list(t, t->handshakes.bucket[i]);
+	free_list(t, t->handshakes.ended);
+	t->handshakes = (struct handshakes){.ended = NULL};
 }

@@ -279,7 +279,7 @@ static void open_clients(void)
 	clients_world_open(&setup);
 	for (unsigned int i = 0; i < wanted; i++)
 		client_place("10.99.0.20", world.dtls + 2); // 10.99.0.1:5349
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < wanted; i++) {
 		const struct endpoint *client_addr = &client[i].endpoint;
 		const struct session *s = sessions_find(world.dp->worker[0], &client_addr->addr,

@@ -146,7 +146,7 @@ uint64_t sum_half_open(void)
 
 // The clients' timers use the wall clock, so lost messages are sent again only if the rounds do not
 // run faster than that clock.
-void shake_all(void)
+void handshake_all(void)
 {
 	unsigned int done = 0;
 
@@ -155,7 +155,7 @@ void shake_all(void)
 			usleep(1000);
 		done = 0;
 		for (unsigned int i = 0; i < nb_clients; i++)
-			done += dtls_client_shake(&end[i]);
+			done += dtls_client_handshake(&end[i]);
 		step();
 	}
 	assert_int_equal(done, nb_clients);

@@ -38,7 +38,7 @@ void settle(unsigned int rounds);
 uint64_t sum_open(void); // open sessions of all workers
 uint64_t sum_half_open(void);
 
-void shake_all(void);
+void handshake_all(void);
 // Sends the request in client i's writer and reads the answer. Returns 0 or the error code.
 unsigned int exchange(unsigned int i);
 void sign(unsigned int i);

@@ -29,7 +29,7 @@ static void open_world(void **state)
 	clients_world_open(*state);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		client_place("10.99.0.20", world.dtls + 2);
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		allocate(i);
 	settle(4);

@@ -197,7 +197,7 @@ static void close_all(void)
 static void test_clean(void **state)
 {
 	open_world(*state);
-	shake_all();
+	handshake_all();
 	assert_int_equal(sum_open(), CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		allocate(i);
@@ -215,7 +215,7 @@ static void test_token(void **state)
 	unsigned int away = 0;
 
 	open_world(*state);
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < CLIENTS; i += 2)
 		allocate_next(i);
 	for (unsigned int i = 0; i < CLIENTS; i++)
@@ -244,7 +244,7 @@ static void test_thread_full(void **state)
 	open_world(*state);
 	for (unsigned int n = 0; n < 2; n++) {
 		for (unsigned int i = 0; i < CLIENTS; i++)
-			dtls_client_shake(&end[i]);
+			dtls_client_handshake(&end[i]);
 		thread_asleep = n == 1;
 		settle(n == 0 ? 3 : 0);
 	}
@@ -265,7 +265,7 @@ static void test_thread_full(void **state)
 	assert_true(streams_ops.may_ask(world.dp, 0, 0));
 	thread_asleep = false;
 	settle(40);
-	shake_all();
+	handshake_all();
 	close_all();
 	clients_world_close();
 }
@@ -292,7 +292,7 @@ static void test_ended(void **state)
 	uint16_t len;
 
 	open_world(*state);
-	shake_all();
+	handshake_all();
 	get_nonce(0);
 	begin_allocate(0);
 	sign(0);
@@ -364,7 +364,7 @@ static void test_harmed(void **state)
 		dtls_client_close(&end[i]);
 		dtls_client_open(&end[i], NULL);
 	}
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		allocate(i);
 	for (unsigned int i = 0; i < CLIENTS; i++)

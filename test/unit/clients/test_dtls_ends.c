@@ -19,7 +19,7 @@ static void open_world(void **state)
 {
 	clients_world_open(*state);
 	client_place("10.99.0.20", world.dtls + 2);
-	shake_all();
+	handshake_all();
 	allocate(0);
 	settle(4);
 	joined.len = 0;
@@ -148,7 +148,7 @@ static void test_flood(void **state)
 	for (unsigned int kind = 0; kind < KINDS; kind++) {
 		open_world(state);
 		client_place("10.99.0.20", world.dtls + 2);
-		shake_all();
+		handshake_all();
 		allocate(1);
 		settle(4);
 		peer = peer_of(1);

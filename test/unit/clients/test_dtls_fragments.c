@@ -35,7 +35,7 @@ static void place_all(void)
 
 static void allocate_all(void)
 {
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < nb_clients; i++)
 		allocate(i);
 }

@@ -50,7 +50,7 @@ static void open_world(void)
 	on_the_wire = with_fields;
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		client_place(hosts[i], world.dtls + 2 - i); // 10.99.0.1:5349, [fd99::1]:5349
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		allocate(i);
 }
@@ -180,7 +180,7 @@ static void test_dscp(void **state)
 		df = in_pairs = false;
 		on_the_wire = with_fields;
 		client_place("10.99.0.20", world.dtls);
-		shake_all();
+		handshake_all();
 		allocate(0);
 		for (unsigned int came = 0; came < 256; came += 3)
 			relay_both_ways(came);

@@ -49,7 +49,7 @@ static bool shakes(unsigned int i)
 	for (unsigned int n = 0; n < 1000; n++) {
 		if (n > 20)
 			usleep(1000);
-		if (dtls_client_shake(&end[i]))
+		if (dtls_client_handshake(&end[i]))
 			return true;
 		step();
 		take_longs();

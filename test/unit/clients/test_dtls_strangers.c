@@ -194,7 +194,7 @@ static void test_spoofed(void **state)
 			client_place(hosts[ms % 3], world.dtls + 2 - ms % 3 / 2);
 		done = 0;
 		for (unsigned int i = 0; i < nb_clients; i++)
-			done += dtls_client_shake(&end[i]);
+			done += dtls_client_handshake(&end[i]);
 		step();
 		world.nb_seen = 0; // the answers that no client waits for
 		world_wait(&world, 1);
@@ -268,7 +268,7 @@ static void test_rate(void **state)
 	assert_in_range(begun, most->burst + most->rate, most->burst + most->rate * 2);
 	assert_int_equal(thread->stats.dtls_failed, begun); // there is no cipher in common
 	client_place("198.51.100.5", world.dtls + 2);
-	shake_all();
+	handshake_all();
 	hear_all();
 	assert_int_equal(told[STREAM_REFUSED_DTLS_RATE], TRIES - begun); // whichever host sent them
 	assert_true(last_told.proved);
@@ -485,7 +485,7 @@ static void test_half_open(void **state)
 	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_FULL), most);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 3);
 	client_place("198.51.100.5", world.dtls + 2);
-	for (unsigned int i = 0; i < 50 && !dtls_client_shake(&end[0]); i++)
+	for (unsigned int i = 0; i < 50 && !dtls_client_handshake(&end[0]); i++)
 		step();
 	assert_int_equal(sum_open(), 1);
 	assert_int_equal(sum_half_open(), most - 1);
@@ -516,7 +516,7 @@ static void test_half_open_network(void **state)
 		world_wait(&world, 500);
 	}
 	client_place("198.51.100.5", world.dtls + 2);
-	for (unsigned int i = 0; i < 50 && !dtls_client_shake(&end[0]); i++)
+	for (unsigned int i = 0; i < 50 && !dtls_client_handshake(&end[0]); i++)
 		step();
 	assert_int_equal(sum_open(), 1);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 0);
@@ -556,7 +556,7 @@ static void test_waiting(void **state)
 		m.conn = UINT64_C(7) << 32 | i;
 		m.kind = STREAM_HELLO;
 		handshake_take(thread, 0, &m);
-		m.kind = STREAM_SHAKE;
+		m.kind = STREAM_HANDSHAKE;
 		for (unsigned int k = 0; k < 20; k++)
 			handshake_take(thread, 0, &m);
 		memset(hello, 0xff, sizeof(hello)); // it was only borrowed

@@ -89,7 +89,7 @@ static void test_end_owed(void **state)
 	unsigned int owner;
 
 	open_world(state, CLIENTS);
-	shake_all();
+	handshake_all();
 	for (unsigned int i = 0; i < CLIENTS; i += 2)
 		allocate_next(i);
 	c = find_away(&w);
@@ -131,7 +131,7 @@ static void test_many_owed(void **state)
 		reply(w, &client_view, 1);
 	}
 	assert_int_equal(w->sessions->nb_owed, OWED_ENDS);
-	shake_all(); // a worker that has never had a session has no ticks
+	handshake_all(); // a worker that has never had a session has no ticks
 	settle(60);
 	assert_int_equal(w->sessions->nb_owed, 0);
 	clients_world_close();
@@ -159,10 +159,10 @@ static void test_never_told(void **state)
 	c = world.dp->worker[0]->sessions->session;
 	thread_asleep = true;
 	for (unsigned int i = 0; i < 4; i++) {
-		dtls_client_shake(&end[0]);
+		dtls_client_handshake(&end[0]);
 		step();
 	}
-	assert_int_equal(c->state, SESSION_SHAKING);
+	assert_int_equal(c->state, SESSION_HANDSHAKE);
 	forget();
 	world_wait(&world, GIVEN_UP_MS + SCAN_MS);
 	assert_int_equal(c->state, SESSION_GIVEN_UP);
@@ -184,7 +184,7 @@ static void test_told_twice(void **state)
 	uint64_t conn;
 
 	open_world(state, 1);
-	shake_all();
+	handshake_all();
 	w = world.dp->worker[0];
 	c = w->sessions->session;
 	conn = sessions_conn(w, c);

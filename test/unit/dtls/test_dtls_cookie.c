@@ -26,7 +26,7 @@ static int setup(void **state)
 	fill(key);
 	dtls_cookies_init(&cookies, key);
 	dtls_client_open(&client, NULL);
-	assert_false(dtls_client_shake(&client));
+	assert_false(dtls_client_handshake(&client));
 	assert_true(wire_take(&client.out, &hello));
 	return 0;
 }
@@ -47,7 +47,7 @@ static void ask(const struct endpoint *src, struct datagram *second)
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
 	dtls_cookie_ask(&cookies, &h, src, &server, answer);
 	wire_put(&client.in, answer, sizeof(answer));
-	assert_false(dtls_client_shake(&client));
+	assert_false(dtls_client_handshake(&client));
 	do
 		assert_true(wire_take(&client.out, second) &&
 			dtls_hello_read(second->data, second->len, &h));

@@ -52,7 +52,7 @@ static void open_door(enum door door)
 		on_the_wire = client_sends;
 		client_place("10.99.0.20", world.dtls + 2);
 		c->rfc8489 = row->knows;
-		shake_all();
+		handshake_all();
 		allocate(0);
 		return;
 	}

@@ -91,7 +91,7 @@ static void fake_datagram(void *ctx, unsigned int t, unsigned int w, const struc
 		wire_put(&client.in, m->data, m->len);
 }
 
-static bool fake_shaken(
+static bool fake_handshake_ended(
 	void *ctx, unsigned int t, unsigned int w, uint64_t c, struct dtls_session *s)
 {
 	if (full)
@@ -105,7 +105,7 @@ static bool fake_shaken(
 }
 
 static const struct stream_ops ops = {
-	.take = fake_take, .datagram = fake_datagram, .shaken = fake_shaken};
+	.take = fake_take, .datagram = fake_datagram, .handshake_ended = fake_handshake_ended};
 
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
@@ -163,13 +163,13 @@ static void serve(const struct datagram *d)
 		if (session != NULL)
 			assert_int_equal(session_read(d, buf, sizeof(buf)), IO_LATER);
 		else if (begun)
-			to_thread(d, STREAM_SHAKE);
+			to_thread(d, STREAM_HANDSHAKE);
 		return;
 	}
 	assert_true(dtls_hello_read(d->data, d->len, &h));
 	if (dtls_cookie_good(&cookies, &h, &client_at, &server_at)) {
 		if (session == NULL)
-			to_thread(d, begun ? STREAM_SHAKE : STREAM_HELLO);
+			to_thread(d, begun ? STREAM_HANDSHAKE : STREAM_HELLO);
 		begun = true;
 		return;
 	}
@@ -238,7 +238,7 @@ static void close_world(void)
 static bool step(void)
 {
 	struct datagram d;
-	const bool done = dtls_client_shake(&client);
+	const bool done = dtls_client_handshake(&client);
 
 	while (wire_take(&client.out, &d))
 		serve(&d);
@@ -496,7 +496,7 @@ static int shake_badly(const struct fate *f)
 
 	for (unsigned int i = 0; i < 2000; i++) {
 		struct datagram d;
-		const bool done = dtls_client_shake(&client);
+		const bool done = dtls_client_handshake(&client);
 
 		pass(&client.out, f, &number);
 		while (wire_take(&client.out, &d))
@@ -546,7 +546,7 @@ static void test_late_answer(void **state)
 {
 	open_world(NULL);
 	begin();
-	dtls_client_shake(&client);
+	dtls_client_handshake(&client);
 	usleep(1050000); // libssl's timer: a second
 	step();
 	client.in.n = 0; // all lost
@@ -573,7 +573,7 @@ static void test_given_up(void **state)
 	assert_int_equal(thread->stats.dtls_failed, 1);
 	assert_int_equal(thread->stats.dtls_sessions, 0);
 	// late datagrams go back to the worker
-	to_thread(&hello, STREAM_SHAKE);
+	to_thread(&hello, STREAM_HANDSHAKE);
 	assert_int_equal(bounced, 1);
 	close_world();
 }
@@ -582,11 +582,11 @@ static void test_given_up(void **state)
 static void test_behind_the_end(void **state)
 {
 	struct datagram d = {.len = 60, .data = {DTLS_APPLICATION, 0xfe, 0xfd}};
-	struct stream_message m = {.kind = STREAM_SHAKE, .conn = CONN, .data = d.data};
+	struct stream_message m = {.kind = STREAM_HANDSHAKE, .conn = CONN, .data = d.data};
 
 	open_world(NULL);
 	begin();
-	dtls_client_shake(&client); // its last flight
+	dtls_client_handshake(&client); // its last flight
 	wire_put(&client.out, d.data, d.len);
 	while (wire_take(&client.out, &d)) {
 		m.len = d.len;
@@ -618,7 +618,7 @@ static void test_half_open_memory(void **state)
 		d.data[15] = 0x40; // 16384 bytes
 		d.data[18] = (uint8_t)(2 + i); // of the message
 		d.data[24] = 60 - 25;
-		to_thread(&d, STREAM_SHAKE);
+		to_thread(&d, STREAM_HANDSHAKE);
 	}
 	print_message("%zu bytes\n", taken - before);
 	assert_in_range(taken - before, 1, HALF_OPEN_BYTES);

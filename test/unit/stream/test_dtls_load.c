@@ -70,11 +70,11 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	struct dtls_hello hello;
 
 	dtls_cookies_init(&cookies, key);
-	dtls_client_shake(&client);
+	dtls_client_handshake(&client);
 	assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
 	dtls_cookie_ask(&cookies, &hello, &client_addr, &client_addr, answer);
 	wire_put(&client.in, answer, sizeof(answer));
-	dtls_client_shake(&client);
+	dtls_client_handshake(&client);
 	do // its timer may have made it repeat the first hello
 		assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
 	while (hello.cookie_len == 0);
@@ -95,7 +95,7 @@ static struct dtls_session *shake(SSL_CTX *ctx)
 	next[0] = next[1] = 0;
 	h = begin(ctx);
 	for (unsigned int i = 0; i < 100 && s == NULL; i++) {
-		dtls_client_shake(&client);
+		dtls_client_handshake(&client);
 		while (s == NULL && wire_take(&client.out, &finished)) {
 			struct datagram copy = finished;
 
@@ -107,7 +107,7 @@ static struct dtls_session *shake(SSL_CTX *ctx)
 	}
 	dtls_handshake_free(h);
 	assert_non_null(s);
-	assert_true(dtls_client_shake(&client));
+	assert_true(dtls_client_handshake(&client));
 	return s;
 }
 

@@ -17,7 +17,7 @@
 
 #define TRIES 40
 #define BURST 8
-#define SHAKERS 128
+#define HANDSHAKES 128
 #define PINGS 21
 #define SILENT 64
 
@@ -135,9 +135,9 @@ static unsigned int ping(int fd)
 }
 
 // Each client sends another byte of a record that never ends.
-static void shake_all(const int *fd)
+static void handshake_all(const int *fd)
 {
-	for (unsigned int i = 0; i < SHAKERS; i++)
+	for (unsigned int i = 0; i < HANDSHAKES; i++)
 		assert_int_equal(write(fd[i], "\0", 1), 1);
 }
 
@@ -152,22 +152,22 @@ static int by_size(const void *a, const void *b)
 // it, not after all.
 static void test_first(void **state)
 {
-	const struct stream_config c = {.connections = 2 * SHAKERS,
+	const struct stream_config c = {.connections = 2 * HANDSHAKES,
 		.idle_s = STREAM_WORLD_DEADLINE_S,
 		.handshake_s = STREAM_WORLD_DEADLINE_S,
 		.queue = 1u << 20};
 	unsigned int meanwhile[PINGS];
-	int fd[SHAKERS], open;
+	int fd[HANDSHAKES], open;
 
 	streams = stream_world_start(c, &server);
 	open = dial();
 	ping(open);
-	for (unsigned int i = 0; i < SHAKERS; i++) {
+	for (unsigned int i = 0; i < HANDSHAKES; i++) {
 		fd[i] = dial();
 		assert_int_equal(write(fd[i], "\x16\x03\x01\x40\0", 5), 5);
 	}
 	for (unsigned int i = 0; i < PINGS; i++) {
-		shake_all(fd);
+		handshake_all(fd);
 		meanwhile[i] = ping(open);
 	}
 	qsort(meanwhile, PINGS, sizeof(meanwhile[0]), by_size);
@@ -175,7 +175,7 @@ static void test_first(void **state)
 		meanwhile[0], meanwhile[PINGS - 1], meanwhile[PINGS / 2]);
 	// two trips in a round each, and the steps of both threads count
 	assert_in_range(meanwhile[PINGS / 2], 0, 16);
-	for (unsigned int i = 0; i < SHAKERS; i++)
+	for (unsigned int i = 0; i < HANDSHAKES; i++)
 		close(fd[i]);
 	close(open);
 	stream_stop(streams);

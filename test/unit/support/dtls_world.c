@@ -162,7 +162,7 @@ void dtls_client_close(struct dtls_client *c)
 	SSL_CTX_free(c->ctx);
 }
 
-bool dtls_client_shake(struct dtls_client *c)
+bool dtls_client_handshake(struct dtls_client *c)
 {
 	int rc;
 

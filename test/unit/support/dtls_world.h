@@ -53,4 +53,4 @@ extern unsigned int dtls_client_timer_us;
 void dtls_client_open(struct dtls_client *c, const char *ciphers);
 void dtls_client_close(struct dtls_client *c);
 // Processes received datagrams and the timer. True when the handshake is complete.
-bool dtls_client_shake(struct dtls_client *c);
+bool dtls_client_handshake(struct dtls_client *c);
