@@ -175,7 +175,7 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 // clients.
 static void slot_passed_over(struct turn_shard *s, uint32_t slot)
 {
-	if (cold_at(s, slot)->is_second && ++s->seconds % TAKE_OVER == 0)
+	if (cold_at(s, slot)->is_second && ++s->sibling_hits % TAKE_OVER == 0)
 		alloc_put_first(s, slot);
 }
 

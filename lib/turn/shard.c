@@ -41,7 +41,6 @@ struct layout {
 #undef X
 	struct wheel_node *node;
 	void *clients, *ports, *live, *strangers, *refusals;
-	uint64_t *good;
 	void *permission_users, *channel_users, *port_users[2], *redirect_users[REDIRECT_KINDS];
 	struct trie_links *redirect_links;
 	struct turn_listener *listener;

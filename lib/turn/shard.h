@@ -58,7 +58,7 @@ struct turn_shard {
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in units of TURN_LINE_MS, as lines count
 	uint32_t passed_over; // datagrams whose line has a copy of another channel or peer
-	uint32_t seconds; // datagrams of dual allocations whose look-up found the sibling
+	uint32_t sibling_hits; // datagrams of dual allocations whose look-up found the sibling
 	const struct turn_policy *policy; // that of the first realm
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
@@ -71,7 +71,7 @@ struct turn_shard {
 	struct limiter limiter[TURN_LIMIT_END];
 	// Pairs of user name and source with a recent correct signature (stranger.c). One half of a
 	// pair's hash is stored; the other half is its index.
-	uint32_t *good;
+	uint32_t *proven_pairs;
 	struct refusals *refusals; // refusals that are combined into one event
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;

@@ -56,7 +56,7 @@ void stranger_init(struct turn_shard *s, void *mem)
 		l->parts = limiters[i].one_worker ? 1 : s->workers;
 		pos += limiter_size(BUCKETS, limiters[i].networks);
 	}
-	s->good = (uint32_t *)pos;
+	s->proven_pairs = (uint32_t *)pos;
 }
 
 // True if one more 438 may be sent. For an allocation its own record counts: a bucket may be shared
@@ -157,16 +157,16 @@ static bool has_budget(const struct turn_shard *s, const struct guess *g, enum g
 }
 
 // The low half of a hash selects the place, which stores the high half.
-static uint32_t *good_of(const struct turn_shard *s, uint64_t pair)
+static uint32_t *proven_pair(const struct turn_shard *s, uint64_t pair)
 {
-	return &s->good[pair % BUCKETS];
+	return &s->proven_pairs[pair % BUCKETS];
 }
 
 static bool within_limits(const struct turn_shard *s, const struct guess *g)
 {
 	return has_budget(s, g, GUESS_NETWORK) &&
 		(has_budget(s, g, GUESS_SOURCE) || has_budget(s, g, GUESS_PAIR)) &&
-		(has_budget(s, g, GUESS_NAME) || *good_of(s, g->pair) == g->pair >> 32);
+		(has_budget(s, g, GUESS_NAME) || *proven_pair(s, g->pair) == g->pair >> 32);
 }
 
 bool stranger_may_guess(struct turn_request *r, const struct guess *g)
@@ -187,5 +187,5 @@ void stranger_guessed(struct turn_request *r, const struct guess *g)
 
 void stranger_passed(struct turn_request *r, const struct guess *g)
 {
-	*good_of(r->s, g->pair) = (uint32_t)(g->pair >> 32);
+	*proven_pair(r->s, g->pair) = (uint32_t)(g->pair >> 32);
 }
