@@ -165,7 +165,7 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 		line_make(s, n->slot);
 #define X(state, begin, made, close, end) \
 	if (n->kind == (state))           \
-		begin(s, n->slot, n->place);
+		begin(s, n->slot, n->port_index);
 	TURN_KINDS(X)
 #undef X
 	cold_make(s, v, n);

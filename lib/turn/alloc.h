@@ -76,7 +76,7 @@ struct alloc_new {
 	const struct turn_cred *cred;
 	struct quota_ref quota;
 	uint8_t kind; // 0 = relays datagrams; else the state of its line (lib/features/meson.build)
-	uint32_t place; // of an allocation of such a kind, for the feature
+	uint32_t port_index; // of an allocation of such a kind: its relay port, for the feature
 };
 
 // Makes the allocation of v's client. False if the client table is full; nothing has then changed,

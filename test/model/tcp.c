@@ -199,9 +199,10 @@ static void allocate_tcp(struct client *c)
 		return;
 	assert_order(c, TURN_ORDER_LISTEN);
 	assert_in_range(order()->endpoint.port, PORT_LO, PORT_LO + PORTS - 1);
-	assert_int_equal(order()->place, order()->endpoint.port - PORT_LO);
+	assert_int_equal(order()->port_index, order()->endpoint.port - PORT_LO);
 	for (unsigned int i = 0; i < CLIENTS; i++)
-		assert_true(client[i].has != TCP || client[i].listen.place != order()->place);
+		assert_true(
+			client[i].has != TCP || client[i].listen.port_index != order()->port_index);
 	c->has = TCP;
 	c->listen = *order();
 	c->expires_ms = f.now_ms + 600000;
@@ -275,9 +276,9 @@ static void connect_to(struct client *c)
 		return;
 	assert_order(c, TURN_ORDER_CONNECT);
 	assert_true(order()->allocation == c->listen.allocation);
-	assert_int_equal(order()->place, c->listen.place);
+	assert_int_equal(order()->port_index, c->listen.port_index);
 	assert_true(endpoint_eq(&order()->endpoint, &e));
-	assert_int_equal(order()->peer_place, p->local ? p->port - (uint32_t)PORT_LO : UINT32_MAX);
+	assert_int_equal(order()->peer_index, p->local ? p->port - (uint32_t)PORT_LO : UINT32_MAX);
 	assert_new(order()->id);
 }
 
@@ -306,7 +307,7 @@ static void attempt(struct client *c)
 	const struct turn_order *o = late ? &gone : &c->listen;
 	const bool allowed = !late && f.now_ms < c->until_ms[i];
 
-	turn_tcp_attempt(f.shard, o->place, o->allocation, &peer, &f.burst.side);
+	turn_tcp_attempt(f.shard, o->port_index, o->allocation, &peer, &f.burst.side);
 	assert_int_equal(order()->kind, TURN_ORDER_ADMIT);
 	if ((order()->id != 0) != allowed)
 		fail_msg("a peer is %s at operation %llu", allowed ? "refused" : "let in",
@@ -320,12 +321,12 @@ static void relay(struct client *c)
 	const unsigned int leg = test_rand_below(&rand_of, 2);
 	const uint32_t n = 1 + test_rand_below(&rand_of, 200000);
 	const struct turn_order *o = c->has == TCP ? &c->listen : &gone;
-	const struct turn_tcp_way w = {o->allocation, o->place, (uint8_t)leg};
+	const struct turn_tcp_way w = {o->allocation, o->port_index, (uint8_t)leg};
 	const struct turn_tcp_bytes bytes = {n, test_rand_below(&rand_of, n + 1)};
 
 	assert_int_equal(turn_tcp_take(f.shard, &w, n, f.now_ms), c->has == TCP ? n : 0);
 	turn_tcp_moved(f.shard, &w, &bytes, f.now_ms);
-	turn_tcp_table_counted(f.shard, o->place, o->allocation, n);
+	turn_tcp_table_counted(f.shard, o->port_index, o->allocation, n);
 	if (c->has != TCP)
 		return;
 	c->moved[leg] += bytes.moved;
@@ -336,7 +337,7 @@ static void unopened(struct client *c)
 {
 	const struct turn_order *o = c->has == TCP && one_in(20) ? &c->listen : &gone;
 
-	turn_tcp_ended(f.shard, o->place, o->allocation);
+	turn_tcp_ended(f.shard, o->port_index, o->allocation);
 	if (o == &c->listen)
 		end(c);
 }
@@ -380,7 +381,7 @@ static void check_listing(void)
 		assert_int_equal(c->has == TCP,
 			c->listen.allocation != 0 &&
 				turn_tcp_table_lives(
-					f.shard, c->listen.place, c->listen.allocation));
+					f.shard, c->listen.port_index, c->listen.allocation));
 		for (unsigned int k = 0; k < n; k++) {
 			if (!endpoint_eq(&row[k].client, &c->c.endpoint))
 				continue;

@@ -125,7 +125,7 @@ static void attempted(void *ctx, unsigned int t, unsigned int w, const struct st
 }
 
 static void unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_place *p)
+	const struct stream_alloc *p)
 {
 	((struct item *)m->buf)->attempt.owner = *p;
 	give(m->buf, ITEM_UNOPENED, m);
@@ -153,7 +153,7 @@ static void tally(struct relay_tally tallies[2])
 		tallies[t].most = tallies[t].now;
 }
 
-static bool lives(void *ctx, unsigned int w, const struct stream_place *p)
+static bool lives(void *ctx, unsigned int w, const struct stream_alloc *p)
 {
 	if (__atomic_load_n(&world.alive, __ATOMIC_RELAXED) != 0)
 		return true;
@@ -161,7 +161,7 @@ static bool lives(void *ctx, unsigned int w, const struct stream_place *p)
 	return false;
 }
 
-static void counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
+static void counted(void *ctx, unsigned int w, const struct stream_alloc *p, uint32_t n)
 {
 	__atomic_store_n(&world.connections, n, __ATOMIC_RELAXED);
 }
@@ -350,14 +350,14 @@ int client(uint8_t method, const char *more, uint64_t *conn)
 const struct stream_order listening = {
 	.owner = {ALLOCATION, 0}, .ident = "ivan", .kind = STREAM_ORDER_LISTEN};
 
-// A control connection with an open port, for the allocation at a place.
-int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *addr)
+// A control connection with an open port, for the allocation with a relay port of this index.
+int control_at(uint64_t *conn, uint32_t port_index, const struct sockaddr_in *addr)
 {
 	const int fd = client(3, "", conn);
 	struct stream_order o = listening;
 
 	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
-	o.owner = (struct stream_place){ALLOCATION + place, place};
+	o.owner = (struct stream_alloc){ALLOCATION + port_index, port_index};
 	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(addr->sin_port)};
 	order(*conn, o);
 	assert_reads(fd, "done");

@@ -79,8 +79,8 @@ void assert_is_reset(int fd);
 // A client whose connection the worker knows; *conn is set to its number. It sends a request of
 // this method, followed by `more`.
 int client(uint8_t method, const char *more, uint64_t *conn);
-// A control connection with an open port, for the allocation at a place.
-int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *addr);
+// A control connection with an open port, for the allocation with a relay port of this index.
+int control_at(uint64_t *conn, uint32_t port_index, const struct sockaddr_in *addr);
 int control(uint64_t *conn);
 // Admits the peer of an attempt under a number, and frees the item.
 void admit(struct item *i, uint32_t id);

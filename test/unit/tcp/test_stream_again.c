@@ -38,7 +38,7 @@ static void close_two(void)
 static uint32_t connect_inside(void)
 {
 	struct stream_order o = {.owner = {ALLOCATION, 0},
-		.peer_place = 1,
+		.peer_index = 1,
 		.id = ++ids,
 		.kind = STREAM_ORDER_CONNECT};
 
@@ -203,7 +203,7 @@ static void test_other_answer(void **state)
 static void test_hasty(void **state)
 {
 	struct stream_order o = {
-		.owner = {ALLOCATION, 0}, .peer_place = 2, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_index = 2, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct timespec begun, now;
 	const int c = control(&conn);
 	char got[4 * HASTE + 1] = "";

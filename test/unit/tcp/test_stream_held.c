@@ -254,7 +254,7 @@ static void test_no_files(void **state)
 	uint64_t conn;
 	const int c = control(&conn), last = socket(AF_INET, SOCK_STREAM, 0);
 	struct stream_order o = {.owner = {ALLOCATION, 0},
-		.peer_place = UINT32_MAX,
+		.peer_index = UINT32_MAX,
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 	struct rlimit was, none;
@@ -282,7 +282,7 @@ static void test_inside_limit(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 90, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_index = 1, .id = 90, .kind = STREAM_ORDER_CONNECT};
 	int peer[5];
 
 	for (uint32_t i = 0; i < 3; i++) {

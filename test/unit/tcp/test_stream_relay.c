@@ -345,7 +345,7 @@ static void test_unopened(void **state)
 	i = next(ITEM_UNOPENED);
 	assert_int_equal(i->attempt.owner.allocation, ALLOCATION);
 	free(i);
-	o.owner.place = 4;
+	o.owner.port_index = 4;
 	order(conn, o);
 	assert_reads(c, "port");
 	close(holder);
@@ -358,7 +358,7 @@ static void test_own(void **state)
 	uint64_t conn;
 	const int c = control(&conn);
 	struct stream_order o = {.owner = {ALLOCATION, 0},
-		.peer_place = UINT32_MAX,
+		.peer_index = UINT32_MAX,
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 
@@ -368,10 +368,10 @@ static void test_own(void **state)
 	o.endpoint.addr = addr_text("::1");
 	order(conn, o);
 	assert_reads(c, "deny");
-	o.peer_place = 0; // itself, and no allocation
+	o.peer_index = 0; // itself, and no allocation
 	order(conn, o);
 	assert_reads(c, "fail");
-	o.peer_place = 2;
+	o.peer_index = 2;
 	order(conn, o);
 	assert_reads(c, "fail");
 	o.owner.allocation++; // ended
@@ -388,7 +388,7 @@ static void test_in_vain(void **state)
 	uint64_t conn;
 	const int c = control(&conn);
 	struct stream_order o = {.owner = {ALLOCATION, 0},
-		.peer_place = UINT32_MAX,
+		.peer_index = UINT32_MAX,
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 
@@ -407,14 +407,14 @@ static void join_inside(int *data, int *second)
 	uint64_t conn, other_conn, other_data;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_index = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct item *i;
 
 	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
 	assert_reads(c, "done");
 	i = next(ITEM_ATTEMPT);
-	assert_int_equal(i->attempt.owner.place, 1);
+	assert_int_equal(i->attempt.owner.port_index, 1);
 	assert_int_equal(i->attempt.peer.port, ntohs(world.port.sin_port));
 	assert_true(i->attempt.conn == other_conn);
 	admit(i, 10);
@@ -422,14 +422,14 @@ static void join_inside(int *data, int *second)
 	order(conn, o);
 	assert_reads(c, "same");
 	// the other one has no connection to a peer yet (RFC 6062 5.2): both may connect at once
-	o.owner = (struct stream_place){ALLOCATION + 1, 1};
-	o.peer_place = 0;
+	o.owner = (struct stream_alloc){ALLOCATION + 1, 1};
+	o.peer_index = 0;
 	o.id = 11;
 	o.endpoint.port = ntohs(world.port.sin_port);
 	order(other_conn, o);
 	assert_reads(d, "done");
 	i = next(ITEM_ATTEMPT); // and not a second time about the first
-	assert_int_equal(i->attempt.owner.place, 0);
+	assert_int_equal(i->attempt.owner.port_index, 0);
 	free(i);
 	order(other_conn, o);
 	assert_reads(d, "same");
@@ -459,7 +459,7 @@ static void test_inside_untold(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_index = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct item *i;
 	int peer[2];
 
@@ -470,7 +470,7 @@ static void test_inside_untold(void **state)
 	UNTIL(stats().relay_unbound > 0); // a second later
 	UNTIL(stats().relay_connections == 0);
 	buffers_run_out(false);
-	for (uint32_t k = 0; k < 2; k++) { // reusing the places of its ends
+	for (uint32_t k = 0; k < 2; k++) { // reusing the entries of its ends
 		peer[k] = admitted(conn, 10 + k);
 		assert_reads(c, "done");
 	}

@@ -130,7 +130,7 @@ static void test_connecting(void **state)
 	uint64_t conn;
 	const int c = control(&conn);
 	struct stream_order o = {.owner = {ALLOCATION, 0},
-		.peer_place = UINT32_MAX,
+		.peer_index = UINT32_MAX,
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 
@@ -205,7 +205,7 @@ static void test_inside(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_index = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 
 	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
@@ -230,7 +230,7 @@ static void test_realm(void **state)
 	struct item *i;
 	int client_b;
 
-	o.owner = (struct stream_place){ALLOCATION + 1, 1};
+	o.owner = (struct stream_alloc){ALLOCATION + 1, 1};
 	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	o.realm = 3;
 	order(other_conn, o);

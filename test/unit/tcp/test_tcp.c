@@ -121,9 +121,9 @@ static void allocate_orders_a_port_to_listen(void **state)
 	assert_int_equal(lifetime, 600);
 	assert_int_equal(o->kind, TURN_ORDER_LISTEN);
 	assert_true(endpoint_eq(&o->endpoint, &ivan.relay));
-	assert_int_equal(o->place, ivan.relay.port - 61000);
+	assert_int_equal(o->port_index, ivan.relay.port - 61000);
 	assert_int_equal(outcome(&ivan, TURN_ANSWER_NO_PORT), 508);
-	assert_true(turn_tcp_table_lives(f.shard, o->place, o->allocation));
+	assert_true(turn_tcp_table_lives(f.shard, o->port_index, o->allocation));
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(f.told.made, 1);
 	assert_true(endpoint_eq(&fixture_event(&f, 0)->relay, &ivan.relay));
@@ -264,25 +264,26 @@ static void time_passes(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 	fixture_advance(&f, 400000);
 	fixture_expire(&f);
-	turn_tcp_table_counted(f.shard, was.place, was.allocation, 3);
+	turn_tcp_table_counted(f.shard, was.port_index, was.allocation, 3);
 	assert_int_equal(shard_rows(f.shard, &row, 1), 1);
 	assert_true(row.is_tcp);
 	assert_int_equal(row.connections, 3);
 	assert_true(endpoint_eq(&row.relay, &ivan.relay));
-	assert_true(turn_tcp_table_lives(f.shard, was.place, was.allocation));
+	assert_true(turn_tcp_table_lives(f.shard, was.port_index, was.allocation));
 	fixture_advance(&f, 200001);
 	fixture_expire(&f);
-	assert_false(turn_tcp_table_lives(f.shard, was.place, was.allocation));
+	assert_false(turn_tcp_table_lives(f.shard, was.port_index, was.allocation));
 	assert_int_equal(fixture_stats(&f).allocations, 0);
-	turn_tcp_table_counted(f.shard, was.place, was.allocation, 3); // too late, and harmless
+	turn_tcp_table_counted(
+		f.shard, was.port_index, was.allocation, 3); // too late, and harmless
 }
 
 static void a_port_that_was_not_opened_ends_it(void **state)
 {
 	allocate(&ivan);
-	turn_tcp_ended(f.shard, order()->place, order()->allocation + 1); // of another
+	turn_tcp_ended(f.shard, order()->port_index, order()->allocation + 1); // of another
 	assert_int_equal(fixture_stats(&f).allocations, 1);
-	turn_tcp_ended(f.shard, order()->place, order()->allocation);
+	turn_tcp_ended(f.shard, order()->port_index, order()->allocation);
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 	assert_int_equal(f.told.ended[TURN_END_PORT], 1);
 }
@@ -330,10 +331,10 @@ static void connect_is_refused(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_TCP_OWN], 1);
 	// a relayed transport address is a peer like others, even if it is unused
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61003), UINT_MAX);
-	assert_int_equal(order()->peer_place, 3);
+	assert_int_equal(order()->peer_index, 3);
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61004), 403);
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 61003), UINT_MAX);
-	assert_int_equal(order()->peer_place, TURN_NONE);
+	assert_int_equal(order()->peer_index, TURN_NONE);
 }
 
 // Other hosts that share an external address of the server (peers.allow names it) are peers over
@@ -361,13 +362,13 @@ static void connect_to_others_at_an_external_address(void **state)
 		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &peer), named);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 50001), named ? UINT_MAX : 403);
 		if (named) {
-			assert_int_equal(order()->peer_place, TURN_NONE);
+			assert_int_equal(order()->peer_index, TURN_NONE);
 			assert_true(endpoint_eq(&order()->endpoint, &peer));
 		}
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 0), 403);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 3478), 403);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 61003), UINT_MAX);
-		assert_int_equal(order()->peer_place, 3);
+		assert_int_equal(order()->peer_index, 3);
 		if (named == 0)
 			fixture_close(&f);
 	}
@@ -532,13 +533,13 @@ static void a_peer_needs_a_permission(void **state)
 
 	allocate(&ivan);
 	was = *order();
-	turn_tcp_attempt(f.shard, was.place, was.allocation, &peer, &side);
+	turn_tcp_attempt(f.shard, was.port_index, was.allocation, &peer, &side);
 	assert_int_equal(side.order.kind, TURN_ORDER_ADMIT);
 	assert_int_equal(side.order.id, 0);
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
-	turn_tcp_attempt(f.shard, was.place, was.allocation + 1, &peer, &side); // of another
+	turn_tcp_attempt(f.shard, was.port_index, was.allocation + 1, &peer, &side); // of another
 	assert_int_equal(side.order.id, 0);
-	turn_tcp_attempt(f.shard, was.place, was.allocation, &peer, &side);
+	turn_tcp_attempt(f.shard, was.port_index, was.allocation, &peer, &side);
 	assert_int_not_equal(side.order.id, 0);
 	assert_int_equal(stun_parse(side.front, side.order.len[TURN_ANSWER_DONE], &m), 0);
 	assert_int_equal(m.cls, STUN_INDICATION);
@@ -549,7 +550,7 @@ static void a_peer_needs_a_permission(void **state)
 		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &told, &family));
 	assert_true(endpoint_eq(&told, &peer));
 	fixture_advance(&f, 300001); // the permission has expired
-	turn_tcp_attempt(f.shard, was.place, was.allocation, &peer, &side);
+	turn_tcp_attempt(f.shard, was.port_index, was.allocation, &peer, &side);
 	assert_int_equal(side.order.id, 0);
 	turn_tcp_attempt(f.shard, 1000000, was.allocation, &peer, &side);
 	assert_int_equal(side.order.id, 0);

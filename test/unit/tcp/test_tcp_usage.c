@@ -89,7 +89,7 @@ static struct turn_tcp_way allocate(struct fixture_client *c)
 	fixture_send(&f, c);
 	assert_true((f.burst.plan.flags & TURN_PLAN_ORDER) != 0);
 	return (struct turn_tcp_way){.allocation = f.burst.side.order.allocation,
-		.place = f.burst.side.order.place,
+		.port_index = f.burst.side.order.port_index,
 		.leg = TURN_FROM_CLIENT};
 }
 
@@ -174,7 +174,7 @@ static void late_bytes_belong_to_no_allocation(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(relay(&w, 10), 0);
 	assert_false(moved(&w, 10, 10)); // and is not relayed
-	w.place = 1000000;
+	w.port_index = 1000000;
 	assert_int_equal(relay(&w, 10), 0);
 	allocate(&eve);
 	assert_int_equal(usage_of_first().leg[TURN_FROM_CLIENT].bytes, 0);

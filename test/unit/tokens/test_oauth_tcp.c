@@ -75,7 +75,7 @@ static void another_token_binds(void **state)
 	assert_true(refresh(&c, 700, &fresh));
 	assert_int_equal(fresh.kind, TURN_ORDER_REKEY);
 	assert_true(fresh.allocation == made.allocation);
-	assert_int_equal(fresh.place, made.place);
+	assert_int_equal(fresh.port_index, made.port_index);
 	assert_memory_not_equal(fresh.ident, made.ident, sizeof(made.ident));
 	assert_int_equal(fresh.len[TURN_ANSWER_DONE], f.burst.plan.front_len);
 	assert_int_equal(stun_parse(f.burst.side.front, fresh.len[TURN_ANSWER_DONE], &m), 0);

@@ -8,5 +8,5 @@
 #define TCP_REPLIES(X) X(TURN_PLAN_ORDER, relay_tcp_order)
 #define TCP_UP(X)                                                                 \
 	X(MBUF_META_ATTEMPT, struct stream_attempt, attempt, relay_tcp_attempted) \
-	X(MBUF_META_UNOPENED, struct stream_place, unopened, relay_tcp_not_opened)
+	X(MBUF_META_UNOPENED, struct stream_alloc, unopened, relay_tcp_not_opened)
 #define TCP_DOWN(X) X(MBUF_META_ORDER, STREAM_ORDER, RELAY_TCP_ADMITS)

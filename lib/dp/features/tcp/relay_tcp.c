@@ -39,10 +39,10 @@ static bool order_put(
 {
 	const struct turn_order *o = &side->order;
 	uint8_t *dst = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
-	struct stream_order out = {.owner = {o->allocation, o->place},
+	struct stream_order out = {.owner = {o->allocation, o->port_index},
 		.endpoint = o->endpoint,
 		.peer = peer,
-		.peer_place = o->peer_place,
+		.peer_index = o->peer_index,
 		.id = o->id,
 		.kind = o->kind,
 		.realm = o->realm,
@@ -94,7 +94,7 @@ void relay_tcp_attempted(struct worker *w, struct rte_mbuf *m)
 	const struct stream_attempt a = mbuf_meta_of(m)->attempt;
 	struct turn_side side;
 
-	turn_tcp_attempt(w->shard, a.owner.place, a.owner.allocation, &a.peer, &side);
+	turn_tcp_attempt(w->shard, a.owner.port_index, a.owner.allocation, &a.peer, &side);
 	// if there is no room the thread asks again
 	if (!order_put(m, w, &side, a.number) || !relay_tcp_admit(w, m, a.conn))
 		rte_pktmbuf_free(m);
@@ -102,9 +102,9 @@ void relay_tcp_attempted(struct worker *w, struct rte_mbuf *m)
 
 void relay_tcp_not_opened(struct worker *w, struct rte_mbuf *m)
 {
-	const struct stream_place *p = &mbuf_meta_of(m)->unopened;
+	const struct stream_alloc *p = &mbuf_meta_of(m)->unopened;
 
-	turn_tcp_ended(w->shard, p->place, p->allocation);
+	turn_tcp_ended(w->shard, p->port_index, p->allocation);
 	rte_pktmbuf_free(m);
 }
 
@@ -127,12 +127,12 @@ static void ops_attempt(void *ctx, unsigned int t, unsigned int w, const struct 
 }
 
 static void ops_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_place *place)
+	const struct stream_alloc *alloc)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m->buf);
 
 	p->kind = MBUF_META_UNOPENED;
-	p->unopened = *place;
+	p->unopened = *alloc;
 	put_up(ctx, t, w, m->buf);
 }
 
@@ -158,11 +158,11 @@ static void ops_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_
 		device_of(p, name);
 }
 
-static bool ops_lives(void *ctx, unsigned int w, const struct stream_place *p)
+static bool ops_lives(void *ctx, unsigned int w, const struct stream_alloc *p)
 {
 	const struct dp *d = ctx;
 
-	return turn_tcp_table_lives(d->worker[w]->shard, p->place, p->allocation);
+	return turn_tcp_table_lives(d->worker[w]->shard, p->port_index, p->allocation);
 }
 
 // The lock keeps the thread's policy alive, because stream threads do not take part in the roll-out
@@ -181,11 +181,11 @@ static bool ops_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *pee
 	return allowed;
 }
 
-static void ops_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
+static void ops_counted(void *ctx, unsigned int w, const struct stream_alloc *p, uint32_t n)
 {
 	const struct dp *d = ctx;
 
-	turn_tcp_table_counted(d->worker[w]->shard, p->place, p->allocation, n);
+	turn_tcp_table_counted(d->worker[w]->shard, p->port_index, p->allocation, n);
 }
 
 // The current time on the clock of the workers.
@@ -197,7 +197,7 @@ static uint64_t now_ms(const struct dp *d)
 static struct turn_tcp_way direction_of(const struct stream_flow *f)
 {
 	return (struct turn_tcp_way){.allocation = f->owner.allocation,
-		.place = f->owner.place,
+		.port_index = f->owner.port_index,
 		.leg = f->to_client ? TURN_FROM_PEER : TURN_FROM_CLIENT};
 }
 

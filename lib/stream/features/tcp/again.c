@@ -70,7 +70,7 @@ void again_go_on(struct thread *t, struct hub_conn *c)
 	free(copy);
 }
 
-void again_ended(struct hub *h, const struct stream_place *owner, const struct endpoint *peer)
+void again_ended(struct hub *h, const struct stream_alloc *owner, const struct endpoint *peer)
 {
 	const struct hub_conn *c = hub_conn_of_peer(h, owner, peer);
 

@@ -17,4 +17,4 @@ bool again_wait(
 // Retries a waiting Connect, which may have to wait again.
 void again_go_on(struct thread *t, struct hub_conn *c);
 // Call it when a connection with a peer has ended: wakes the Connect that waits for it.
-void again_ended(struct hub *h, const struct stream_place *owner, const struct endpoint *peer);
+void again_ended(struct hub *h, const struct stream_alloc *owner, const struct endpoint *peer);

@@ -170,12 +170,12 @@ struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o)
 {
 	struct hub_alloc *a;
 
-	if (o->owner.place >= h->conf.ports)
+	if (o->owner.port_index >= h->conf.ports)
 		return NULL;
-	a = &h->alloc[o->owner.place];
-	if (a->place.allocation != 0)
+	a = &h->alloc[o->owner.port_index];
+	if (a->id.allocation != 0)
 		hub_alloc_end(h, a);
-	*a = (struct hub_alloc){.place = o->owner,
+	*a = (struct hub_alloc){.id = o->owner,
 		.relayed = o->endpoint,
 		.user = user_take(h, o),
 		.fd = -1,
@@ -187,11 +187,11 @@ struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o)
 	return a;
 }
 
-struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p)
+struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_alloc *p)
 {
-	struct hub_alloc *a = p->place < h->conf.ports ? &h->alloc[p->place] : NULL;
+	struct hub_alloc *a = p->port_index < h->conf.ports ? &h->alloc[p->port_index] : NULL;
 
-	return a != NULL && p->allocation != 0 && a->place.allocation == p->allocation ? a : NULL;
+	return a != NULL && p->allocation != 0 && a->id.allocation == p->allocation ? a : NULL;
 }
 
 void hub_alloc_end(struct hub *h, struct hub_alloc *a)
@@ -209,7 +209,7 @@ void hub_alloc_end(struct hub *h, struct hub_alloc *a)
 // --- connections ---------------------------------------------------------------------------------
 
 static uint32_t peer_chain(
-	const struct hub *h, const struct stream_place *p, const struct endpoint *peer)
+	const struct hub *h, const struct stream_alloc *p, const struct endpoint *peer)
 {
 	const uint64_t extra = p->allocation ^ (uint64_t)peer->port << 16;
 
@@ -217,7 +217,7 @@ static uint32_t peer_chain(
 }
 
 struct hub_conn *hub_conn_of_peer(
-	struct hub *h, const struct stream_place *p, const struct endpoint *peer)
+	struct hub *h, const struct stream_alloc *p, const struct endpoint *peer)
 {
 	uint32_t i = h->by_peer[peer_chain(h, p, peer)];
 
@@ -246,7 +246,7 @@ bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms)
 struct hub_conn *hub_conn_begin(
 	struct hub *h, struct hub_alloc *a, const struct endpoint *peer, int fd)
 {
-	uint32_t i = h->free, *head = &h->by_peer[peer_chain(h, &a->place, peer)];
+	uint32_t i = h->free, *head = &h->by_peer[peer_chain(h, &a->id, peer)];
 	struct hub_conn *c;
 
 	if (i != HUB_NONE)
@@ -255,7 +255,7 @@ struct hub_conn *hub_conn_begin(
 		i = h->used++;
 	c = &h->conn[i];
 	ASSERT(i < h->conf.connections && c->state == HUB_FREE && h->nb < h->used);
-	*c = (struct hub_conn){.owner = a->place,
+	*c = (struct hub_conn){.owner = a->id,
 		.peer = *peer,
 		.control = a->control,
 		.serial = c->serial + 1,

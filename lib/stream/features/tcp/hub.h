@@ -20,9 +20,9 @@
 #define HUB_PORTION 512
 #define HUB_END_COST 32
 
-// An allocation. Its index is its place.
+// An allocation, at the index of its relay port.
 struct hub_alloc {
-	struct stream_place place; // allocation 0: no allocation
+	struct stream_alloc id; // allocation 0: no allocation
 	uint64_t control; // the client's control connection
 	struct endpoint relayed;
 	// Users that may bind its connections: of the newest access token and of the one before it.
@@ -52,7 +52,7 @@ struct splice;
 
 // A connection of a peer.
 struct hub_conn {
-	struct stream_place owner; // allocation
+	struct stream_alloc owner; // allocation
 	struct endpoint peer;
 	uint64_t control; // the client's connection that requested it
 	uint64_t since_ms; // when it entered its state
@@ -110,18 +110,18 @@ void hub_free(struct hub *h);
 
 // All following functions need the lock.
 
-// Removes the last allocation of the place, and begins a new one; fd is -1. NULL if the place is
+// Removes the last allocation of the port, and begins a new one; fd is -1. NULL if the index is
 // invalid.
 struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o);
-// Returns the allocation of a place, or NULL if it has ended.
-struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p);
+// Returns the allocation with this ID, or NULL if it has ended.
+struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_alloc *p);
 // Closes its port and removes it. Threads close its connections when they notice.
 void hub_alloc_end(struct hub *h, struct hub_alloc *a);
 
 // Returns the newest connection that a Connect of an allocation has made or is making to a peer, or
 // NULL.
 struct hub_conn *hub_conn_of_peer(
-	struct hub *h, const struct stream_place *p, const struct endpoint *peer);
+	struct hub *h, const struct stream_alloc *p, const struct endpoint *peer);
 // True if an allocation may have one more connection.
 bool hub_may(const struct hub *h, const struct hub_alloc *a);
 // True if the user of an allocation may send one more Connect now. Counts it in that case.

@@ -51,13 +51,13 @@ static void publish_count(const struct thread *t, const struct hub_alloc *a)
 	const struct stream_config *c = &t->s->conf;
 
 	if (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
-		c->relay.ops->counted(c->ctx, a->worker, &a->place, a->nb);
+		c->relay.ops->counted(c->ctx, a->worker, &a->id, a->nb);
 }
 
 static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
 {
 	struct epoll_event e = {
-		.events = paused ? 0 : EPOLLIN, .data.u64 = WATCH_PORT | a->place.place};
+		.events = paused ? 0 : EPOLLIN, .data.u64 = WATCH_PORT | a->id.port_index};
 
 	if (a->paused != paused)
 		epoll_ctl(t->s->thread[a->thread]->fresh, EPOLL_CTL_MOD, a->fd, &e);
@@ -67,7 +67,7 @@ static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
 void orders_end(struct thread *t, struct hub_conn *c)
 {
 	struct hub_alloc *a = hub_alloc_of(hub_of(t), &c->owner);
-	const struct stream_place owner = c->owner;
+	const struct stream_alloc owner = c->owner;
 	const struct endpoint peer = c->peer;
 	const bool wanted = c->wanted;
 
@@ -111,11 +111,12 @@ static void count_no_file(struct thread *t, bool failed)
 static void order_listen(struct thread *t, const struct ordered *d)
 {
 	struct hub *h = hub_of(t);
-	struct hub_alloc *a = d->o.owner.place < h->conf.ports ? &h->alloc[d->o.owner.place] : NULL;
-	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.owner.place};
+	struct hub_alloc *a =
+		d->o.owner.port_index < h->conf.ports ? &h->alloc[d->o.owner.port_index] : NULL;
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.owner.port_index};
 
-	if (a != NULL && a->place.allocation != 0)
-		alloc_end(t, a); // replaced: the place has a new allocation
+	if (a != NULL && a->id.allocation != 0)
+		alloc_end(t, a); // replaced: the port has a new allocation
 	a = hub_alloc_begin(h, &d->o);
 	if (a == NULL)
 		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
@@ -157,7 +158,7 @@ static enum stream_answer connect_judge(
 		*counter = &t->stats.relay_hasty;
 		return STREAM_ANSWER_QUOTA;
 	}
-	if (d->o.peer_place != UINT32_MAX)
+	if (d->o.peer_index != UINT32_MAX)
 		return STREAM_ANSWER_DONE;
 	local = sockets_is_own(&d->o.endpoint.addr);
 	count_no_file(t, local < 0);
@@ -208,7 +209,7 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 static struct hub_alloc *peer_alloc(
 	struct hub *h, const struct hub_alloc *a, const struct ordered *d)
 {
-	struct hub_alloc *b = d->o.peer_place < h->conf.ports ? &h->alloc[d->o.peer_place] : NULL;
+	struct hub_alloc *b = d->o.peer_index < h->conf.ports ? &h->alloc[d->o.peer_index] : NULL;
 
 	return b != NULL && b != a && b->fd >= 0 && endpoint_eq(&b->relayed, &d->o.endpoint) &&
 			b->unjudged < HUB_UNJUDGED && hub_may(h, b) &&
@@ -262,7 +263,7 @@ void orders_connect(struct thread *t, const struct ordered *d)
 		again_wait(t, a, d, hub_conn_of_peer(hub_of(t), &d->o.owner, &d->o.endpoint)))
 		return;
 	if (outcome == STREAM_ANSWER_DONE) {
-		if (d->o.peer_place != UINT32_MAX ? connect_inside(t, a, d)
+		if (d->o.peer_index != UINT32_MAX ? connect_inside(t, a, d)
 						  : connect_begin(t, a, d))
 			return;
 		outcome = STREAM_ANSWER_FAILED;
@@ -483,10 +484,10 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	return true;
 }
 
-void orders_port(struct thread *t, uint32_t place, uint32_t events)
+void orders_port(struct thread *t, uint32_t port_index, uint32_t events)
 {
 	struct hub *h = hub_of(t);
-	struct hub_alloc *a = &h->alloc[place];
+	struct hub_alloc *a = &h->alloc[port_index];
 
 	pthread_mutex_lock(&h->lock);
 	if (a->fd >= 0 && a->thread == t->index) {
@@ -546,7 +547,7 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 
 // --- time ----------------------------------------------------------------------------------------
 
-static bool alloc_lives(const struct thread *t, uint8_t worker, const struct stream_place *p)
+static bool alloc_lives(const struct thread *t, uint8_t worker, const struct stream_alloc *p)
 {
 	const struct stream_config *c = &t->s->conf;
 
@@ -602,14 +603,14 @@ static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 	const struct stream_config *conf = &t->s->conf;
 	struct stream_message m;
 
-	if (a->place.allocation == 0 || a->thread != t->index)
+	if (a->id.allocation == 0 || a->thread != t->index)
 		return 1;
-	if (!alloc_lives(t, a->worker, &a->place)) {
+	if (!alloc_lives(t, a->worker, &a->id)) {
 		alloc_end(t, a);
 		return HUB_END_COST;
 	}
 	if (a->failed && conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
-		conf->relay.ops->unopened(conf->ctx, t->index, a->worker, &m, &a->place);
+		conf->relay.ops->unopened(conf->ctx, t->index, a->worker, &m, &a->id);
 		a->failed = false;
 	}
 	return 1;

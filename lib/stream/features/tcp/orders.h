@@ -23,8 +23,8 @@ struct ordered {
 
 // Carries out a message of kind STREAM_ORDER.
 void orders_take(struct thread *t, const struct stream_message *m);
-// Accepts connections from the port of the allocation at a place, which epoll has reported.
-void orders_port(struct thread *t, uint32_t place, uint32_t events);
+// Accepts connections from the relay port with this index, which epoll has reported.
+void orders_port(struct thread *t, uint32_t port_index, uint32_t events);
 // Handles epoll events of a peer's connection.
 void orders_peer(struct thread *t, uint32_t index, uint32_t events);
 // Asks workers about in-process connections between allocations. Do not call it between ops.receive

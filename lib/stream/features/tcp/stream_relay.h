@@ -13,10 +13,10 @@
 
 #define STREAM_DEVICE_LEN 16 // name of a kernel interface, with its NUL
 
-// An allocation, and its place among all relay ports: the lowest port has place 0.
-struct stream_place {
+// An allocation, and the index of its relay port among all ports for TCP: the lowest port has 0.
+struct stream_alloc {
 	uint64_t allocation; // never 0, and never reused
-	uint32_t place;
+	uint32_t port_index;
 };
 
 enum stream_order_kind {
@@ -42,11 +42,11 @@ enum stream_answer {
 // Header of a message of kind STREAM_ORDER; the answers follow in the order of enum stream_answer.
 // Host byte order.
 struct stream_order {
-	struct stream_place owner; // the allocation; unused for BIND
+	struct stream_alloc owner; // the allocation; unused for BIND
 	struct endpoint endpoint; // LISTEN: the local address; CONNECT: the peer
 	uint64_t peer; // ADMIT: stream_attempt.number
-	// CONNECT: the place of the peer, if that is an allocation; else UINT32_MAX
-	uint32_t peer_place;
+	// CONNECT: port index of the peer, if that is an allocation; else UINT32_MAX
+	uint32_t peer_index;
 	uint32_t id; // CONNECTION-ID for the client; ADMIT: 0 = close the connection
 	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND, REKEY: the user
 	uint8_t kind; // enum stream_order_kind
@@ -56,14 +56,14 @@ struct stream_order {
 
 // One direction of the bytes that an allocation relays.
 struct stream_flow {
-	struct stream_place owner;
+	struct stream_alloc owner;
 	uint8_t worker; // worker of the allocation
 	bool to_client; // else to its peers
 };
 
 // A peer that has connected to the port of an allocation.
 struct stream_attempt {
-	struct stream_place owner;
+	struct stream_alloc owner;
 	struct endpoint peer;
 	uint64_t number; // the stream thread's number for it
 	uint64_t conn; // the client's control connection
@@ -80,16 +80,16 @@ struct stream_relay_ops {
 	// Passes the buffer of the last `take` to the worker: the relay port of an allocation could
 	// not be opened. Never fails.
 	void (*unopened)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-		const struct stream_place *p);
+		const struct stream_alloc *p);
 	// Writes the name of the kernel interface that has a relay address; "" = any interface.
 	void (*device)(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
 	// True if a TCP allocation still exists. Any thread.
-	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
+	bool (*lives)(void *ctx, unsigned int w, const struct stream_alloc *p);
 	// True if the current rules allow an endpoint as a peer of the realm's allocations. Call
 	// stream_change after each change of the rules. Any thread.
 	bool (*may_be_peer)(void *ctx, uint8_t realm, const struct endpoint *peer);
 	// Publishes the number of peer connections of an allocation.
-	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
+	void (*counted)(void *ctx, unsigned int w, const struct stream_alloc *p, uint32_t n);
 	// Reserves up to want bytes of the rate limits and returns their number; 0: no byte may be
 	// relayed now. Any thread.
 	uint32_t (*allow)(void *ctx, const struct stream_flow *f, uint32_t want);

@@ -14,30 +14,32 @@
 
 size_t credit_size(const struct turn_shard_params *p, uint32_t permissions)
 {
-	return tcp_table_places(p) * sizeof(struct credit_place);
+	return tcp_table_ports(p) * sizeof(struct credit_port);
 }
 
 void credit_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p)
 {
-	s->credits.place = mem;
+	s->credits.port = mem;
 }
 
 // Opens the accounts of an allocation, according to the current rates.
-static void accounts_set(struct turn_shard *s, uint32_t place)
+static void accounts_set(struct turn_shard *s, uint32_t port_index)
 {
 	uint32_t account[2] = {METERS_NO_ACCOUNT, METERS_NO_ACCOUNT};
 
 	if (turn_shard_meters(s) != NULL)
-		meters_accounts(s, s->tcp.place[place].slot, account);
+		meters_accounts(s, s->tcp.port[port_index].slot, account);
 	for (unsigned int i = 0; i < 2; i++)
-		__atomic_store_n(&s->credits.place[place].account[i], account[i], __ATOMIC_RELAXED);
+		__atomic_store_n(
+			&s->credits.port[port_index].account[i], account[i], __ATOMIC_RELAXED);
 }
 
-void credit_begin(struct turn_shard *s, uint32_t place)
+void credit_begin(struct turn_shard *s, uint32_t port_index)
 {
 	for (unsigned int leg = 0; leg < 2; leg++)
-		atomic_store_explicit(&s->credits.place[place].due[leg], 0, memory_order_relaxed);
-	accounts_set(s, place);
+		atomic_store_explicit(
+			&s->credits.port[port_index].due[leg], 0, memory_order_relaxed);
+	accounts_set(s, port_index);
 }
 
 void credit_policy(struct turn_shard *s)
@@ -61,7 +63,7 @@ bool credit_tick(struct turn_shard *s)
 	struct credit_table *t = &s->credits;
 
 	for (unsigned int i = 0; i < RENEW_BUDGET && t->renew > 0; i++)
-		if (s->tcp.place[--t->renew].allocation != 0)
+		if (s->tcp.port[--t->renew].allocation != 0)
 			accounts_set(s, t->renew);
 	return t->renew > 0;
 }
@@ -73,7 +75,7 @@ static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum 
 	uint64_t now_ms, struct account *out)
 {
 	const struct credit_table *t = &s->credits;
-	struct credit_place *p = &t->place[w->place / s->workers];
+	struct credit_port *p = &t->port[w->port_index / s->workers];
 	const uint64_t burst = __atomic_load_n(&t->burst_ms, __ATOMIC_RELAXED) * BUCKET_MS;
 	uint32_t account;
 

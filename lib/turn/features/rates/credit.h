@@ -19,7 +19,7 @@ struct turn_tcp_bytes;
 struct turn_tcp_way;
 
 // The accounts of the allocation on one relay port for TCP.
-struct credit_place {
+struct credit_port {
 	_Atomic uint64_t
 		due[2]; // account.h: debt of its own rate, by enum turn_leg; stream threads
 	// Those of its user and its realm; the worker writes them, stream threads read.
@@ -27,23 +27,23 @@ struct credit_place {
 };
 
 struct credit_table {
-	struct credit_place *place; // by place of struct tcp_table
+	struct credit_port *port; // by index of struct tcp_table.port
 	// The current rates. The worker writes them, stream threads read them.
 	uint32_t kbits[TURN_RATE_OF_END][2]; // by leg; 0 = not limited
 	uint32_t burst_ms;
 	struct turn_accounts *accounts; // does not change once it is set
-	// Number of places, from the first on, whose accounts must be looked up again.
+	// Number of ports, from the first on, whose accounts must be looked up again.
 	uint32_t renew;
 };
 
 // Bytes of credit_init's memory.
 size_t credit_size(const struct turn_shard_params *p, uint32_t permissions);
 void credit_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p);
-// Begins the accounts of the allocation that a place is about to get; its slot is set.
-void credit_begin(struct turn_shard *s, uint32_t place);
+// Begins the accounts of the allocation that a port is about to get; its slot is set.
+void credit_begin(struct turn_shard *s, uint32_t port_index);
 // Applies the rates of the shard's policy and meters. Accounts follow in credit_tick.
 void credit_policy(struct turn_shard *s);
-// Looks up the accounts of some places. True if there is more work to do at once.
+// Looks up the accounts of some ports. True if there is more work to do at once.
 bool credit_tick(struct turn_shard *s);
 
 // --- threads of streams, for a live allocation ---------------------------------------------------

@@ -67,7 +67,7 @@ static struct turn_order *order_of(struct turn_request *r, enum turn_order_kind 
 	struct turn_order *o = order_begin(r, kind);
 
 	o->allocation = alloc_id(r->s, r->slot);
-	o->place = tcp_table_place(r->s, r->slot);
+	o->port_index = tcp_table_port_index(r->s, r->slot);
 	return o;
 }
 
@@ -117,7 +117,7 @@ static enum turn_refusal make_alloc(struct turn_request *r, const struct alloc_n
 	struct turn_shard *s = r->s;
 
 	if (!alloc_make(s, r->v, n)) {
-		tcp_table_give(s, n->place, n->quota.user);
+		tcp_table_give(s, n->port_index, n->quota.user);
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = n->slot;
@@ -136,13 +136,13 @@ static enum turn_refusal take_port(const struct turn_request *r, bool is_v4, str
 		.kind = RELAY_PORTS_ANY,
 		.user = n->quota.user,
 		.per_user = r->policy->limits.per_user};
-	enum turn_refusal refusal = tcp_table_take(s, n->quota.user, &n->place);
+	enum turn_refusal refusal = tcp_table_take(s, n->quota.user, &n->port_index);
 
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	refusal = relayed_take(s, &want, &n->slot);
 	if (refusal != TURN_GRANTED)
-		tcp_table_give(s, n->place, n->quota.user);
+		tcp_table_give(s, n->port_index, n->quota.user);
 	return refusal;
 }
 
@@ -184,23 +184,24 @@ static enum turn_peer_class peer_class(
 }
 
 // Judges the peer of a Connect. Among the addresses of this box only relayed transport addresses
-// for TCP are peers: *peer_place is the place of one. Other local listeners cannot be reached.
+// for TCP can be peers: *peer_index gets the index of the port. Connect cannot reach local
+// listeners.
 static enum turn_refusal peer_admit(
-	struct turn_request *r, struct endpoint *peer, uint32_t *peer_place)
+	struct turn_request *r, struct endpoint *peer, uint32_t *peer_index)
 {
 	const struct turn_shard *s = r->s;
 	const uint16_t off = r->m.off[STUN_XOR_PEER_ADDRESS];
 	const enum turn_refusal refusal = permit_decode(s, &r->slot, &r->m, off, peer);
 	enum turn_peer_class class;
 
-	*peer_place = TURN_NONE;
+	*peer_index = TURN_NONE;
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	r->peer = *peer;
 	class = peer_class(alloc_policy(s, r->slot), &peer->addr, peer->port);
 	if (class == TURN_PEER_OWN) {
-		*peer_place = tcp_table_at(s, peer->port);
-		if (*peer_place == TURN_NONE)
+		*peer_index = tcp_table_at(s, peer->port);
+		if (*peer_index == TURN_NONE)
 			return TURN_REFUSED_TCP_OWN;
 		return permit_admit(s, r->slot, peer, TURN_PORT_ANY);
 	}
@@ -214,18 +215,18 @@ enum turn_refusal method_connect(struct turn_request *r)
 	struct endpoint peer;
 	enum turn_refusal refusal;
 	struct turn_order *o;
-	uint32_t peer_place;
+	uint32_t peer_index;
 
 	if (!alloc_is_tcp(r->s, r->slot))
 		return TURN_REFUSED_TCP_METHOD;
 	if (!stun_has(&r->m, STUN_XOR_PEER_ADDRESS))
 		return TURN_REFUSED_MALFORMED;
-	refusal = peer_admit(r, &peer, &peer_place);
+	refusal = peer_admit(r, &peer, &peer_index);
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	o = order_of(r, TURN_ORDER_CONNECT);
 	o->endpoint = peer;
-	o->peer_place = peer_place;
+	o->peer_index = peer_index;
 	o->id = tcp_table_number(r->s);
 	stun_put_u32(&r->w, STUN_CONNECTION_ID, o->id);
 	return TURN_GRANTED;
@@ -265,16 +266,16 @@ bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const stru
 
 // Slot of the allocation to which the peer has connected, if the peer is allowed.
 static uint32_t admitted_slot(
-	struct turn_shard *s, uint32_t place, uint64_t allocation, const struct addr *peer)
+	struct turn_shard *s, uint32_t port_index, uint64_t allocation, const struct addr *peer)
 {
-	const uint32_t slot = tcp_table_slot(s, place, allocation);
+	const uint32_t slot = tcp_table_slot(s, port_index, allocation);
 
 	if (slot == TURN_NONE || alloc_left(s, slot) == 0 || !peers_permission_live(s, slot, peer))
 		return TURN_NONE;
 	return may_be_peer(alloc_policy(s, slot), peer, 1) ? slot : TURN_NONE;
 }
 
-void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
+void turn_tcp_attempt(struct turn_shard *s, uint32_t port_index, uint64_t allocation,
 	const struct endpoint *peer, struct turn_side *side)
 {
 	const struct endpoint told = {external_told(&s->policy->external, &peer->addr), peer->port};
@@ -283,10 +284,10 @@ void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
 	uint8_t tid[16];
 
 	*o = (struct turn_order){.allocation = allocation,
-		.place = place,
+		.port_index = port_index,
 		.endpoint = *peer,
 		.kind = TURN_ORDER_ADMIT};
-	if (admitted_slot(s, place, allocation, &peer->addr) == TURN_NONE)
+	if (admitted_slot(s, port_index, allocation, &peer->addr) == TURN_NONE)
 		return;
 	o->id = tcp_table_number(s);
 	turn_tids_next(&s->tids, tid);
@@ -297,9 +298,9 @@ void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
 	o->len[TURN_ANSWER_DONE] = stun_end(&w);
 }
 
-void turn_tcp_ended(struct turn_shard *s, uint32_t place, uint64_t allocation)
+void turn_tcp_ended(struct turn_shard *s, uint32_t port_index, uint64_t allocation)
 {
-	const uint32_t slot = tcp_table_slot(s, place, allocation);
+	const uint32_t slot = tcp_table_slot(s, port_index, allocation);
 
 	if (slot != TURN_NONE)
 		alloc_end(s, slot, TURN_END_PORT);

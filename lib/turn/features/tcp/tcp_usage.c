@@ -5,9 +5,9 @@
 #include "shard.h"
 #include "features/tcp/tcp_table.h"
 
-#define LOOK_MS 256 // period in which all places are checked once
+#define LOOK_MS 256 // period in which all ports are checked once
 
-// The two parts of tcp_place.moved: bytes since the last fold (always below 17 TB), and a number.
+// The two parts of tcp_port.moved: bytes since the last fold (always below 17 TB), and a number.
 // The number grows when an allocation ends. So a thread that has seen the allocation live adds
 // nothing to the word after its last fold, nor to that of the next allocation.
 #define MOVED_BYTES ((UINT64_C(1) << 44) - 1)
@@ -15,19 +15,19 @@
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p)
+void tcp_usage_begin(struct turn_shard *s, struct tcp_port *p)
 {
 	// `moved` has no bytes left from the last allocation.
 	for (unsigned int leg = 0; leg < 2; leg++)
 		ASSERT((__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES) == 0);
-#define X(begin, take, settle) begin(s, (uint32_t)(p - s->tcp.place));
+#define X(begin, take, settle) begin(s, (uint32_t)(p - s->tcp.port));
 	TURN_CREDITS(X)
 #undef X
 }
 
-static struct tcp_place *place_of(const struct turn_shard *s, uint32_t slot)
+static struct tcp_port *port_of(const struct turn_shard *s, uint32_t slot)
 {
-	return &s->tcp.place[tcp_table_place(s, slot) / s->workers];
+	return &s->tcp.port[tcp_table_port_index(s, slot) / s->workers];
 }
 
 static void fold_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t more)
@@ -46,7 +46,7 @@ static void fold_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, ui
 // Adds the bytes that the stream threads have noted to the usage of a TCP allocation.
 static void fold_usage(struct turn_shard *s, uint32_t slot)
 {
-	struct tcp_place *p = place_of(s, slot);
+	struct tcp_port *p = port_of(s, slot);
 
 	for (unsigned int leg = 0; leg < 2; leg++)
 		if ((__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES) != 0)
@@ -57,12 +57,12 @@ static void fold_usage(struct turn_shard *s, uint32_t slot)
 
 void tcp_usage_end(struct turn_shard *s, uint32_t slot)
 {
-	struct tcp_place *p = place_of(s, slot);
+	struct tcp_port *p = port_of(s, slot);
 
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		uint64_t was = __atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED);
 
-		// a thread that reads this value also sees that the place has no allocation
+		// a thread that reads this value also sees that the port has no allocation
 		while (!__atomic_compare_exchange_n(&p->moved[leg], &was,
 			(was & ~MOVED_BYTES) + MOVED_NUMBER, false, __ATOMIC_RELEASE,
 			__ATOMIC_RELAXED))
@@ -75,7 +75,7 @@ void tcp_usage_show(const struct turn_shard *s, uint32_t slot, struct turn_usage
 {
 	for (unsigned int leg = 0; alloc_is_tcp(s, slot) && leg < 2; leg++)
 		out->leg[leg].bytes +=
-			__atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED) &
+			__atomic_load_n(&port_of(s, slot)->moved[leg], __ATOMIC_RELAXED) &
 			MOVED_BYTES;
 }
 
@@ -89,7 +89,7 @@ bool tcp_usage_tick(struct turn_shard *s)
 		return false;
 	t->folded_ms = s->now_ms;
 	for (n = n < t->nb ? n : t->nb; n > 0; n--) {
-		const struct tcp_place *p = &t->place[t->fold];
+		const struct tcp_port *p = &t->port[t->fold];
 
 		if (p->allocation != 0)
 			fold_usage(s, p->slot);
@@ -103,7 +103,7 @@ bool tcp_usage_tick(struct turn_shard *s)
 uint32_t turn_tcp_take(
 	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms)
 {
-	uint32_t n = turn_tcp_table_lives(s, w->place, w->allocation) ? want : 0;
+	uint32_t n = turn_tcp_table_lives(s, w->port_index, w->allocation) ? want : 0;
 
 #define X(begin, take, settle) \
 	if (n > 0)             \
@@ -119,12 +119,12 @@ static bool note_bytes(struct turn_shard *s, const struct turn_tcp_way *w, uint3
 {
 	uint64_t *word, was;
 
-	if (!turn_tcp_table_lives(s, w->place, w->allocation))
+	if (!turn_tcp_table_lives(s, w->port_index, w->allocation))
 		return false;
-	word = &s->tcp.place[w->place / s->workers].moved[w->leg];
+	word = &s->tcp.port[w->port_index / s->workers].moved[w->leg];
 	do {
 		was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-		if (!turn_tcp_table_lives(s, w->place, w->allocation))
+		if (!turn_tcp_table_lives(s, w->port_index, w->allocation))
 			return false;
 	} while (!__atomic_compare_exchange_n(
 		word, &was, was + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));

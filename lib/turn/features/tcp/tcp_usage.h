@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tcp_place;
+struct tcp_port;
 struct turn_shard;
 struct turn_usage;
 
-// Begins the counts of the allocation that a place is about to get; slot is set.
-void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p);
-// Adds the noted bytes to the usage of a TCP allocation that its place no longer has: threads note
+// Begins the counts of the allocation that a port is about to get; slot is set.
+void tcp_usage_begin(struct turn_shard *s, struct tcp_port *p);
+// Adds the noted bytes to the usage of a TCP allocation that its port no longer has: threads note
 // nothing for it from now on.
 void tcp_usage_end(struct turn_shard *s, uint32_t slot);
 // Adds the bytes of a TCP allocation that are noted but not yet added by tcp_usage_tick.
 void tcp_usage_show(const struct turn_shard *s, uint32_t slot, struct turn_usage *out);
-// Adds the noted bytes of some of the places. False: nothing is left to do at once.
+// Adds the noted bytes of some of the ports. False: nothing is left to do at once.
 bool tcp_usage_tick(struct turn_shard *s);

@@ -36,10 +36,10 @@ enum turn_answer {
 
 struct turn_order {
 	uint64_t allocation; // ID of the allocation; 0 for BIND
-	uint32_t place; // index of its relay port for TCP: the port minus the lowest one
-	// CONNECT: the place of the peer, if that is a relayed transport address of this box; else
+	uint32_t port_index; // its relay port for TCP minus the lowest one
+	// CONNECT: port index of the peer, if that is a relayed transport address of this box; else
 	// UINT32_MAX.
-	uint32_t peer_place;
+	uint32_t peer_index;
 	uint32_t id; // CONNECTION-ID; ADMIT with 0 = close the peer's connection
 	// LISTEN: the relayed transport address. CONNECT, ADMIT: the peer.
 	struct endpoint endpoint;
