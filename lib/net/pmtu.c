@@ -5,7 +5,7 @@
 
 #define WAYS 4
 
-struct pmtu_place {
+struct pmtu_entry {
 	struct pmtu_flow flow;
 	uint64_t until_ms; // 0 = free
 	uint16_t mtu;
@@ -21,21 +21,21 @@ static uint32_t bucket_count(uint32_t entries)
 
 size_t pmtu_size(uint32_t entries)
 {
-	return (size_t)bucket_count(entries) * WAYS * sizeof(struct pmtu_place);
+	return (size_t)bucket_count(entries) * WAYS * sizeof(struct pmtu_entry);
 }
 
 void pmtu_init(struct pmtu *t, void *mem, uint32_t entries, const struct hash_key *key)
 {
-	*t = (struct pmtu){.key = *key, .place = mem, .nb_buckets = bucket_count(entries)};
+	*t = (struct pmtu){.key = *key, .entry = mem, .nb_buckets = bucket_count(entries)};
 }
 
-static struct pmtu_place *bucket_of(const struct pmtu *t, const struct pmtu_flow *flow)
+static struct pmtu_entry *bucket_of(const struct pmtu *t, const struct pmtu_flow *flow)
 {
 	const uint64_t ours =
 		hash_addr(&t->key, &flow->src, (uint32_t)flow->src_port << 16 | flow->dst_port);
 	const uint64_t hash = hash_addr(&t->key, &flow->dst, ours) >> 32;
 
-	return &t->place[(hash * t->nb_buckets >> 32) * WAYS];
+	return &t->entry[(hash * t->nb_buckets >> 32) * WAYS];
 }
 
 static bool flow_eq(const struct pmtu_flow *a, const struct pmtu_flow *b)
@@ -46,7 +46,7 @@ static bool flow_eq(const struct pmtu_flow *a, const struct pmtu_flow *b)
 
 uint16_t pmtu_find(const struct pmtu *t, const struct pmtu_flow *flow, uint64_t now_ms)
 {
-	const struct pmtu_place *b;
+	const struct pmtu_entry *b;
 
 	if (!pmtu_any(t, now_ms))
 		return PMTU_NONE;
@@ -72,7 +72,7 @@ uint16_t pmtu_reported(bool is_v4, uint32_t mtu, uint32_t len)
 
 bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint64_t now_ms)
 {
-	struct pmtu_place *b, *slot;
+	struct pmtu_entry *b, *slot;
 
 	if (t->nb_buckets == 0 || mtu >= pmtu_find(t, flow, now_ms))
 		return false;
@@ -85,7 +85,7 @@ bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint
 		if (b[i].until_ms < slot->until_ms)
 			slot = &b[i];
 	}
-	*slot = (struct pmtu_place){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
+	*slot = (struct pmtu_entry){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
 	ASSERT(t->until_ms <= slot->until_ms); // time does not go back
 	ASSERT(pmtu_find(t, flow, now_ms) == mtu || t->until_ms <= now_ms);
 	t->until_ms = slot->until_ms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path MTUs of flows below the MTU of the link (RFC 1191, RFC 8201), in a table of fixed size. A
-// keyed hash gives each flow four places. If all are in use, the oldest of the four is replaced.
+// keyed hash gives each flow four entries. If all are in use, the oldest of the four is replaced.
 // PURE; one lcore at a time.
 #pragma once
 
@@ -16,7 +16,7 @@
 #define PMTU_MIN6 1280
 #define PMTU_NONE UINT16_MAX // no path MTU is known
 
-struct pmtu_place;
+struct pmtu_entry;
 
 // Packets from our address and port to a destination.
 struct pmtu_flow {
@@ -27,8 +27,8 @@ struct pmtu_flow {
 
 struct pmtu {
 	struct hash_key key;
-	struct pmtu_place *place;
-	uint32_t nb_buckets; // buckets of four places; 0 = the table is off
+	struct pmtu_entry *entry;
+	uint32_t nb_buckets; // buckets of four entries; 0 = the table is off
 	uint64_t until_ms; // all entries have expired by then
 };
 

@@ -92,17 +92,17 @@ int tickets_open(struct tickets *t, uint64_t now_ms, const uint8_t name[TICKET_N
 
 // --- for libssl ----------------------------------------------------------------------------------
 
-static int place; // index of the keys in an SSL_CTX
-static pthread_once_t place_once = PTHREAD_ONCE_INIT;
+static int ex_index; // index of the keys in an SSL_CTX
+static pthread_once_t ex_index_once = PTHREAD_ONCE_INIT;
 
 static void free_with(void *parent, void *ptr, CRYPTO_EX_DATA *ad, int index, long argl, void *argp)
 {
 	tickets_free(ptr);
 }
 
-static void place_make(void)
+static void ex_index_make(void)
 {
-	place = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_with);
+	ex_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_with);
 }
 
 static bool set_hmac(EVP_MAC_CTX *mac, struct ticket_key *k)
@@ -120,7 +120,7 @@ static bool set_hmac(EVP_MAC_CTX *mac, struct ticket_key *k)
 static int key_for(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
 	EVP_MAC_CTX *mac, int sealing)
 {
-	struct tickets *t = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), place);
+	struct tickets *t = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), ex_index);
 	struct ticket_key k;
 	int rc;
 
@@ -145,8 +145,8 @@ bool tickets_use(struct ssl_ctx_st *c)
 {
 	struct tickets *t = tickets_create();
 
-	pthread_once(&place_once, place_make);
-	if (t == NULL || place < 0 || SSL_CTX_set_ex_data(c, place, t) != 1) {
+	pthread_once(&ex_index_once, ex_index_make);
+	if (t == NULL || ex_index < 0 || SSL_CTX_set_ex_data(c, ex_index, t) != 1) {
 		tickets_free(t);
 		return false;
 	}

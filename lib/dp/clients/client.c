@@ -35,7 +35,7 @@ static unsigned int check_seal(struct worker *w, const struct turn_view *v,
 	const struct rewrite_route *route, const struct net_frame *f, struct rewrite *r)
 {
 	const struct endpoint *src = &route->path.src, *dst = &route->path.dst;
-	const uint16_t mtu = path_mtu(w, route->place, src, dst);
+	const uint16_t mtu = path_mtu(w, route->port_or_worker, src, dst);
 	const uint32_t message = (uint32_t)r->front_len + r->len + r->pad;
 	const uint32_t headers = net_headers_len(addr_is_v4(&src->addr), 0) - NET_ETH_LEN;
 
@@ -54,11 +54,11 @@ static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_
 {
 	const struct rewrite r = {.src = &route->path.src,
 		.dst = &route->path.dst,
-		.l2 = &w->dp->port[route->place].l2,
+		.l2 = &w->dp->port[route->port_or_worker].l2,
 		.front = v->data,
 		.len = f->payload_len,
 		.ip_id = rewrite_ip_id(w),
-		.mtu = path_mtu(w, route->place, &route->path.src, &route->path.dst),
+		.mtu = path_mtu(w, route->port_or_worker, &route->path.src, &route->path.dst),
 		.df = f->df,
 		.may_fragment =
 			rewrite_may_fragment(v, f, addr_is_v4(&route->path.dst.addr), f->df),

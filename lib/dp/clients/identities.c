@@ -46,7 +46,7 @@ static bool same_identity(const struct stream_tls *a, const struct stream_tls *b
 }
 
 // The index of an identity in the list. It is added if it is new.
-static unsigned int place_of(struct stream_identities *all, const struct stream_tls *tls)
+static unsigned int index_of(struct stream_identities *all, const struct stream_tls *tls)
 {
 	for (unsigned int i = 0; i < all->nb; i++)
 		if (same_identity(&all->list[i], tls))
@@ -65,7 +65,7 @@ void dp_identities(const struct conf *c, struct stream_identities *out)
 
 		if (l->transport == TURN_OVER_UDP || l->transport == TURN_OVER_TCP)
 			continue;
-		out->by_listener[i] = (uint8_t)place_of(out, &tls);
+		out->by_listener[i] = (uint8_t)index_of(out, &tls);
 		identity = &out->list[out->by_listener[i]];
 		if (l->transport == TURN_OVER_DTLS)
 			identity->for_dtls = true;

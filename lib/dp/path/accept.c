@@ -414,7 +414,7 @@ struct accepting {
 	uint64_t usual[2]; // by [is_v4]: mbuf flags if the port has verified all checksums
 	uint32_t shorter_than; // frame length minus SHORTEST must be below this
 	uint64_t port4; // local_addrs_plain4 without an address
-	uint64_t origin; // the place of a view with slot 0
+	uint64_t origin; // turn_view.lookup with slot 0
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
 	uint64_t *came; // 2, by [is_v4]: datagrams from peers; not with HOMES_ONE
@@ -473,7 +473,7 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 
 	__asm__("" : "+r"(from_peer)); // one register, or gcc repeats the comparison at each use
 	v->mark = (uint32_t)(head >> 48) | laddr->plain_mark[from_peer];
-	v->place = a->origin | (laddr->run.base + dport);
+	v->lookup = a->origin | (laddr->run.base + dport);
 	v->leg = (uint8_t)from_peer;
 	// a single test, or gcc branches on the leg
 	if (unlikely(((dport ^ laddr->plain_listener) & (from_peer - 1)) != 0))
@@ -587,7 +587,7 @@ static __rte_always_inline void accept_frames(
 		.port = port,
 		.id = w->id,
 		.homes = homes,
-		.origin = fresh.place,
+		.origin = fresh.lookup,
 		.came = came};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;

@@ -149,7 +149,8 @@ static unsigned int aim_inside(
 	if (!turn_shard_inside(w->shard, route->owner_slot, &laddr->addr, inside))
 		return drop_of_turn(TURN_DROP_PEER_OWN);
 	route->hop = inside == TURN_INSIDE_RELAYED ? REWRITE_HAIRPIN : REWRITE_PROGRAM;
-	route->place = (uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
+	route->port_or_worker =
+		(uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
 	return DP_OK;
 }
 
@@ -164,7 +165,7 @@ unsigned int rewrite_find_route(struct worker *w, struct rewrite_route *route)
 	if (path->hop != NULL) {
 		route->neigh = neigh_noted(w->neigh, *path->hop);
 		if (route->neigh != NEIGH_NONE) {
-			route->place = w->hops[route->neigh].port;
+			route->port_or_worker = w->hops[route->neigh].port;
 			return DP_OK;
 		}
 	}
@@ -172,7 +173,7 @@ unsigned int rewrite_find_route(struct worker *w, struct rewrite_route *route)
 	if (inside != NULL && inside->kind != LOCAL_COMMON)
 		return aim_inside(w, route, inside);
 	lookup.user = turn_icmp_user(w->shard, route->owner_slot);
-	reason = nexthop_resolve(w, &lookup, &route->place, &route->neigh);
+	reason = nexthop_resolve(w, &lookup, &route->port_or_worker, &route->neigh);
 	if (reason == DP_OK && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
 		*path->hop = neigh_note(w->neigh, route->neigh);
 	return reason;
@@ -193,12 +194,12 @@ bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, 
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct rewrite_route *route, uint16_t mtu)
 {
-	const struct fragment_route out = {route->place, route->neigh, mtu};
+	const struct fragment_route out = {route->port_or_worker, route->neigh, mtu};
 
 	if (unlikely(m->pkt_len - f->l3_off > mtu))
 		fragment_out_send(w, m, f, &out);
 	else
-		nexthop_send(w, m, route->place, route->neigh);
+		nexthop_send(w, m, route->port_or_worker, route->neigh);
 }
 
 // Gives a rewritten packet, which f describes, to the home of the relayed address that it is for.
@@ -216,7 +217,7 @@ static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_f
 		.via = TURN_NO_WORKER,
 		.inside = TURN_INSIDE_RELAYED};
 
-	handover_datagram(w, route->place, m, &v);
+	handover_datagram(w, route->port_or_worker, m, &v);
 }
 
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -226,14 +227,15 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	// in process and to programs of this machine there is no wire and so no MTU; in process,
 	// the header is that of port 0
 	const bool wire = route->hop == REWRITE_WIRE, inside = route->hop == REWRITE_HAIRPIN;
-	const struct dp_port *port = &w->dp->port[inside || reason != DP_OK ? 0 : route->place];
+	const struct dp_port *port =
+		&w->dp->port[inside || reason != DP_OK ? 0 : route->port_or_worker];
 	struct net_frame f;
 	bool cut = false;
 
 	if (reason == DP_OK) {
 		r->src = &route->path.src;
 		r->dst = &route->path.dst;
-		r->mtu = wire ? path_mtu(w, route->place, r->src, r->dst) : UINT16_MAX;
+		r->mtu = wire ? path_mtu(w, route->port_or_worker, r->src, r->dst) : UINT16_MAX;
 		if (wire && fast_headers_relay(w, m, v, r, route->neigh))
 			return;
 		r->fresh = client_describe(m, v, &f);
@@ -254,7 +256,7 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	} else if (likely(wire)) {
 		rewrite_send(w, m, &f, route, r->mtu);
 	} else if (route->hop == REWRITE_PROGRAM) {
-		tx_put(w, route->place, m);
+		tx_put(w, route->port_or_worker, m);
 	} else {
 		give_inside(w, m, &f, route, cut ? DP_FRAGMENTED : 0);
 	}
@@ -306,20 +308,22 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct nexthop_lookup lookup = {&src.addr, &client->addr, &client->addr, 0};
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, *frame;
 	struct rewrite_route route = {.neigh = NEIGH_NONE};
-	const unsigned int reason = nexthop_resolve(w, &lookup, &route.place, &route.neigh);
+	const unsigned int reason =
+		nexthop_resolve(w, &lookup, &route.port_or_worker, &route.neigh);
 	struct net_frame f;
 
 	if (reason != DP_OK) {
 		worker_drop(w, m, reason);
 		return;
 	}
-	frame = net_write_udp(payload, len, &w->dp->port[route.place].l2, &src, client, &ip, 0);
+	frame = net_write_udp(
+		payload, len, &w->dp->port[route.port_or_worker].l2, &src, client, &ip, 0);
 	store_be16(payload - 2,
 		csum_udp(&src.addr, &client->addr, payload - NET_UDP_LEN,
 			(uint16_t)(len + NET_UDP_LEN)));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 	net_frame_describe(frame, (uint16_t)(payload - frame), len, &f);
-	rewrite_send(w, m, &f, &route, path_mtu(w, route.place, &src, client));
+	rewrite_send(w, m, &f, &route, path_mtu(w, route.port_or_worker, &src, client));
 }
 
 static void send_unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)

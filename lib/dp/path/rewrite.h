@@ -54,7 +54,7 @@ struct rewrite_route {
 	uint32_t slot; // REWRITE_HAIRPIN
 	uint16_t neigh; // REWRITE_WIRE
 	uint8_t hop; // enum rewrite_hop
-	uint8_t place; // REWRITE_HAIRPIN: worker; else the port
+	uint8_t port_or_worker; // REWRITE_HAIRPIN: the worker; else the port
 };
 
 // Looks up the route of route->path, or uses the note of its line. Returns DP_OK or a drop reason.

@@ -33,13 +33,13 @@ void timing_begin(struct worker *w, unsigned int n)
 	const uint64_t now = rte_rdtsc();
 	const int32_t pos = t->left + (int32_t)n;
 	// low bits of the clock, mixed
-	const uint16_t place = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
+	const uint16_t position = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 
-	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "place must be in the first half");
+	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "position must be in the first half");
 	if (unlikely(w->fault.armed))
 		fault_commit(w);
-	t->left = pos - (int32_t)n + TIMING_EACH - t->place + place;
-	t->place = place;
+	t->left = pos - (int32_t)n + TIMING_EACH - t->position + position;
+	t->position = position;
 	if (t->m != NULL)
 		return; // happens only if one round receives TIMING_EACH datagrams
 	t->m = w->burst.m[pos];

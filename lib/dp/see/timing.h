@@ -13,11 +13,11 @@ struct worker;
 #define TIMING_EACH 1024
 
 // Datagrams from ports are counted in blocks of TIMING_EACH, and one of each block is timed. Its
-// place is random within the first half of the block: so no period of the traffic aligns with it,
+// position is random within the first half of the block: so no period of the traffic aligns with it,
 // and two timed datagrams are never close.
 struct timing {
 	int32_t left; // datagrams before the next timed one
-	uint16_t place; // position of the last one in its block
+	uint16_t position; // position of the last one in its block
 	const struct rte_mbuf *m; // the timed datagram, or NULL
 	uint64_t since; // when it was received, in TSC
 	// when the super-frames or VLANs of the current burst were received; 0 = just now

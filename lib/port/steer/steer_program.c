@@ -59,15 +59,15 @@ static void hash_words(struct writer *w, unsigned int first, unsigned int n, int
 	}
 }
 
-// Ends the program with the queue of a rule for the address at that place and the port, if any.
-static void match_rule(struct writer *w, bool is_v4, unsigned int place)
+// Ends the program with the queue of a rule for the address at that index and the port, if any.
+static void match_rule(struct writer *w, bool is_v4, unsigned int index)
 {
 	struct insn_jumps none = {0};
 
 	insn_alu_reg(&w->p, BPF_MOV, 1, PORTS);
 	insn_alu(&w->p, BPF_AND, 1, 0xffff);
 	insn_alu_reg(&w->p, BPF_ADD, 1, TABLE);
-	insn_alu(&w->p, BPF_ADD, 1, TABLE_AT(port[is_v4][place]));
+	insn_alu(&w->p, BPF_ADD, 1, TABLE_AT(port[is_v4][index]));
 	insn_load(&w->p, BPF_B, 0, 1, 0);
 	insn_jump_if(&w->p, BPF_JEQ, 0, 0, &none);
 	insn_alu(&w->p, BPF_SUB, 0, 1);

@@ -33,7 +33,7 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 
 // Returns the index of an address. If the table does not have it, is_new is true, and the result is
 // a free index, or -1 if all are in use.
-static int place_of(const struct steer_table *t, const struct addr *a, bool *is_new)
+static int index_of(const struct steer_table *t, const struct addr *a, bool *is_new)
 {
 	const bool is_v4 = addr_is_v4(a);
 	int vacant = -1;
@@ -56,52 +56,52 @@ static int place_of(const struct steer_table *t, const struct addr *a, bool *is_
 	return vacant;
 }
 
-static void write_ports(struct steer_table *t, const struct port_rule *r, int place, uint8_t value)
+static void write_ports(struct steer_table *t, const struct port_rule *r, int index, uint8_t value)
 {
-	uint8_t *port = t->port[addr_is_v4(&r->dst)][place];
+	uint8_t *port = t->port[addr_is_v4(&r->dst)][index];
 
 	for (uint32_t p = 0; p < 65536; p++)
 		if ((p & r->mask) == r->port)
 			__atomic_store_n(&port[p], value, __ATOMIC_RELAXED);
 }
 
-static void write_addr(struct steer_table *t, const struct addr *a, int place)
+static void write_addr(struct steer_table *t, const struct addr *a, int index)
 {
 	if (addr_is_v4(a))
-		t->addr4[place] = load_be32(&a->w[3]);
+		t->addr4[index] = load_be32(&a->w[3]);
 	for (unsigned int k = 0; k < 4 && !addr_is_v4(a); k++)
-		t->addr6[place][k] = load_be32(&a->w[k]);
+		t->addr6[index][k] = load_be32(&a->w[k]);
 }
 
 int steer_table_add(struct steer_table *t, const struct port_rule *r)
 {
 	bool is_new;
-	const int place = place_of(t, &r->dst, &is_new);
+	const int index = index_of(t, &r->dst, &is_new);
 
-	if (place < 0)
+	if (index < 0)
 		return -ENOSPC;
-	write_ports(t, r, place, (uint8_t)(r->queue + 1));
+	write_ports(t, r, index, (uint8_t)(r->queue + 1));
 	if (!is_new)
 		return 0;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	write_addr(t, &r->dst, place);
+	write_addr(t, &r->dst, index);
 	return 0;
 }
 
 void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *current)
 {
 	bool is_new;
-	const int place = place_of(t, was, &is_new);
+	const int index = index_of(t, was, &is_new);
 
-	if (place >= 0 && !is_new)
-		write_addr(t, current, place);
+	if (index >= 0 && !is_new)
+		write_addr(t, current, index);
 }
 
 void steer_table_remove(struct steer_table *t, const struct port_rule *r)
 {
 	bool is_new;
-	const int place = place_of(t, &r->dst, &is_new);
+	const int index = index_of(t, &r->dst, &is_new);
 
 	if (!is_new)
-		write_ports(t, r, place, 0);
+		write_ports(t, r, index, 0);
 }

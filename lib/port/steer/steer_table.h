@@ -13,7 +13,7 @@ struct port_rule;
 #define STEER_RETA 128
 #define STEER_ADDRS 8 // our addresses per family that can have rules
 
-// An IPv4 address is one word, in host byte order like all words here. 0 = a free place.
+// An IPv4 address is one word, in host byte order like all words here. 0 = a free entry.
 struct steer_table {
 	// By position of four bits of the tuple and by their value: their contribution to the hash,
 	// which is linear.

@@ -17,17 +17,17 @@ struct names {
 	unsigned char wire[];
 };
 
-static int place; // index of the names in an SSL_CTX
-static pthread_once_t place_once = PTHREAD_ONCE_INIT;
+static int ex_index; // index of the names in an SSL_CTX
+static pthread_once_t ex_index_once = PTHREAD_ONCE_INIT;
 
 static void free_with(void *parent, void *ptr, CRYPTO_EX_DATA *ad, int index, long argl, void *argp)
 {
 	free(ptr);
 }
 
-static void place_make(void)
+static void ex_index_make(void)
 {
-	place = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_with);
+	ex_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_with);
 }
 
 // NULL without memory, or if a name does not fit.
@@ -72,9 +72,9 @@ bool alpn_use(struct ssl_ctx_st *c, const struct stream_tls *tls)
 
 	if (tls->nb_alpn == 0)
 		return true;
-	pthread_once(&place_once, place_make);
+	pthread_once(&ex_index_once, ex_index_make);
 	n = names_make(tls);
-	if (n == NULL || place < 0 || SSL_CTX_set_ex_data(c, place, n) != 1) {
+	if (n == NULL || ex_index < 0 || SSL_CTX_set_ex_data(c, ex_index, n) != 1) {
 		free(n);
 		return false;
 	}

@@ -64,7 +64,7 @@ struct turn_view {
 			// relay port left and returned the request to its home; 0 = no such worker.
 			uint8_t tried;
 		};
-		uint64_t place; // all five
+		uint64_t lookup; // all five in one word
 	};
 	uint64_t hash; // hash of the lookup key; turn_route_begin writes it
 #define X(type, field) type field;

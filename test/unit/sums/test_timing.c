@@ -77,17 +77,17 @@ static void one_of_each_thousand(void **state)
 // Its position in a block differs each time.
 static void not_always_the_same(void **state)
 {
-	unsigned int places = 0;
+	unsigned int positions = 0;
 	uint16_t last = 0;
 
 	line_open(&line_one, 2);
 	for (unsigned int i = 0; i < 8; i++) {
 		relay(TIMING_EACH, 32);
-		assert_true(line_worker()->timing.place < TIMING_EACH / 2);
-		places += line_worker()->timing.place != last;
-		last = line_worker()->timing.place;
+		assert_true(line_worker()->timing.position < TIMING_EACH / 2);
+		positions += line_worker()->timing.position != last;
+		last = line_worker()->timing.position;
 	}
-	assert_true(places > 1);
+	assert_true(positions > 1);
 	world_close(&world);
 }
 
