@@ -93,27 +93,27 @@ static void hand_notes(struct adopt *d, struct turn_shard *s)
 		turn_redirect_apply(d->a->shards[note[i].redirect_worker], &note[i]);
 }
 
-static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end reason)
+static void end_one(struct adopt *d, struct adopt_alloc *p, enum turn_end reason)
 {
 	struct turn_shard *s = d->a->shards[p->worker];
 
 	alloc_end(s, p->slot, reason);
 	hand_notes(d, s);
 	d->out->allocations--;
-	p->is_taken_up = false;
+	p->is_restored = false;
 }
 
-void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason)
+void adopt_end(struct adopt *d, struct adopt_alloc *p, enum turn_end reason)
 {
 	const uint32_t sibling = alloc_sibling(d->a->shards[p->worker], p->slot);
-	struct adopt_place *q = d->place, *const end = q + d->part->nb_slots;
+	struct adopt_alloc *q = d->alloc, *const end = q + d->part->nb_slots;
 
 	end_one(d, p, reason);
 	if (sibling == TURN_NONE)
 		return;
 	// rare enough for a linear search: both belong to the old worker whose records are being
 	// processed, or no server has written the area
-	while (q < end && (!q->is_taken_up || q->worker != p->worker || q->slot != sibling))
+	while (q < end && (!q->is_restored || q->worker != p->worker || q->slot != sibling))
 		q++;
 	if (q < end)
 		end_one(d, q, reason);
@@ -213,7 +213,7 @@ static uint32_t sibling_of(const struct adopt *d, const struct state_alloc *r,
 
 // Makes the allocation and, if it is the first of its client, the redirect that leads to it. False
 // if there is no room; then nothing is left.
-static bool place_make(struct adopt *d, const struct state_alloc *r, const struct alloc_new *n,
+static bool alloc_insert(struct adopt *d, const struct state_alloc *r, const struct alloc_new *n,
 	struct turn_shard *s)
 {
 	const struct turn_view v = view_of(d, r, s);
@@ -234,7 +234,7 @@ static bool place_make(struct adopt *d, const struct state_alloc *r, const struc
 }
 
 // Continues the old counts of the slot.
-static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t slot, uint32_t old)
+static void restore_usage(const struct adopt *d, struct turn_shard *s, uint32_t slot, uint32_t old)
 {
 	const struct usage *was = (const struct usage *)state_at(d->h, d->part->usage_at) + old;
 	struct usage *u = &s->usage[slot];
@@ -246,21 +246,21 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 
 // Makes the allocation on a slot that is allocated and counted in the quota. False if there is no
 // room; then nothing is left.
-static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
+static bool restore_on_slot(struct adopt *d, const struct state_alloc *r, uint32_t old,
 	struct alloc_new *n, struct turn_shard *s)
 {
 	const bool stays = s->worker == d->worker && n->slot == old;
 	bool made;
 
 	n->number = stays ? r->made : 0; // it keeps its ID
-	made = place_make(d, r, n, s);
+	made = alloc_insert(d, r, n, s);
 	hand_notes(d, s);
 	if (!made)
 		return false;
 #define X(write, count, take) take(s, n->slot, r, &n->quota);
 	TURN_RECORDS(X)
 #undef X
-	usage_take_up(d, s, n->slot, old);
+	restore_usage(d, s, n->slot, old);
 	s->stats.allocations_total--; // counts only those that requests have made
 	if (!stays)
 		tell_moved(s, n->slot, id_of(d, r, old));
@@ -269,7 +269,7 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 
 // Restores an allocation that check_record has accepted. Returns the reason of a loss, or
 // TURN_STATE_LOST_END on success.
-static enum turn_state_loss alloc_place(
+static enum turn_state_loss restore_alloc(
 	struct adopt *d, const struct state_alloc *r, uint32_t old, const struct adopt_home *home)
 {
 	struct turn_shard *s = d->a->shards[home->worker];
@@ -282,21 +282,21 @@ static enum turn_state_loss alloc_place(
 		.cred = &cred,
 		.quota = {quota_renumber(r->user, l->realm), quota_source(&r->client)}};
 
-#define X(write, count_record, take_up) count_record(s, r, &n.quota);
+#define X(write, count_record, restore) count_record(s, r, &n.quota);
 	TURN_RECORDS(X)
 #undef X
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;
-	if (relayed_take_at(s, home->place, n.quota.user, &n.slot) != TURN_GRANTED) {
+	if (relayed_take_at(s, home->index, n.quota.user, &n.slot) != TURN_GRANTED) {
 		quota_give(s->quota, &n.quota);
 		return TURN_STATE_LOST_PORT;
 	}
-	if (!alloc_take_up(d, r, old, &n, s)) {
+	if (!restore_on_slot(d, r, old, &n, s)) {
 		relayed_give(s, n.slot, n.quota.user);
 		quota_give(s->quota, &n.quota);
 		return r->relay2_port != 0 ? TURN_STATE_LOST_SIBLING : TURN_STATE_LOST_ROOM;
 	}
-	d->place[old] = (struct adopt_place){r->made, n.slot, s->worker, true};
+	d->alloc[old] = (struct adopt_alloc){r->made, n.slot, s->worker, true};
 	d->out->allocations++;
 	return TURN_STATE_LOST_END;
 }
@@ -319,7 +319,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
-	if (shard_shares_ports(s) || relayed_take_at(s, home.place, r->user, &slot) != TURN_GRANTED)
+	if (shard_shares_ports(s) || relayed_take_at(s, home.index, r->user, &slot) != TURN_GRANTED)
 		return;
 	relayed_give(s, slot, r->user);
 	state_resting(s, slot); // the next process needs to know it, too
@@ -327,7 +327,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 }
 
 // The port of a record that is not an allocation rests, unless a feature restores it.
-static void port_take_up(struct adopt *d, const struct state_alloc *r)
+static void restore_port(struct adopt *d, const struct state_alloc *r)
 {
 #define X(of_kind, restore)                        \
 	if (r->kind == (of_kind) && restore(d, r)) \
@@ -339,7 +339,7 @@ static void port_take_up(struct adopt *d, const struct state_alloc *r)
 	rest_on(d, r, d->a->boot_ms);
 }
 
-static void slot_take_up(struct adopt *d, uint32_t slot)
+static void restore_slot(struct adopt *d, uint32_t slot)
 {
 	enum turn_state_loss loss;
 	struct state_alloc r;
@@ -354,10 +354,10 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 		break;
 	}
 	if (r.kind == STATE_RESERVATION)
-		return port_take_up(d, &r);
+		return restore_port(d, &r);
 	loss = check_record(d, &r, &home);
 	if (loss == TURN_STATE_LOST_END)
-		loss = alloc_place(d, &r, slot, &home);
+		loss = restore_alloc(d, &r, slot, &home);
 	if (loss == TURN_STATE_LOST_END)
 		return;
 	tell_gone(d, &r, slot, loss);
@@ -366,11 +366,11 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 
 // --- all ----------------------------------------------------------------------------------------
 
-static void worker_take_up(struct adopt *d, unsigned int worker, uint64_t *done, uint64_t all)
+static void restore_worker(struct adopt *d, unsigned int worker, uint64_t *done, uint64_t all)
 {
 	adopt_worker(d, worker);
 	for (uint32_t slot = 0; slot < d->part->nb_slots; slot++) {
-		slot_take_up(d, slot);
+		restore_slot(d, slot);
 		if (++*done % TURN_STATE_STEP == 0 && d->a->progress != NULL)
 			d->a->progress(d->a->ctx, *done, all);
 	}
@@ -393,7 +393,7 @@ int turn_state_adopt(const struct turn_state_adoption *a, struct turn_state_adop
 	for (unsigned int w = 0; w < a->config->workers; w++)
 		turn_shard_round(a->shards[w], a->clock_ms, a->wall_s);
 	for (unsigned int w = 0; w < d.h->workers; w++)
-		worker_take_up(&d, w, &done, about.slots);
+		restore_worker(&d, w, &done, about.slots);
 	adopt_close(&d);
 	return 0;
 }

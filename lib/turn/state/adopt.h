@@ -7,12 +7,12 @@
 #include "state/area.h"
 #include "turn.h"
 
-// Place of a restored allocation of the old area.
-struct adopt_place {
+// Where the allocation of an old slot is now.
+struct adopt_alloc {
 	uint32_t made; // as in the old area
 	uint32_t slot;
 	uint8_t worker;
-	bool is_taken_up;
+	bool is_restored;
 };
 
 struct adopt {
@@ -23,22 +23,22 @@ struct adopt {
 	unsigned int worker; // the number of that worker
 	uint32_t tag[TURN_REALM_NUMBERS]; // of the realms, by index, in the area's key
 	int *listener, *relay; // by index in the old area: index in the new configuration, or -1
-	struct adopt_place *place; // by slot of the old worker
+	struct adopt_alloc *alloc; // by slot of the old worker
 };
 
 enum adopt_word { ADOPT_NONE, ADOPT_GOOD, ADOPT_ENDED };
 
 // State of a record whose body has this digest, according to its word. Half-written and damaged
 // records are counted, and give ADOPT_NONE.
-enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint64_t place);
+enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint64_t index);
 // Milliseconds left until a word's time, at most most_ms; 0 if it has passed.
 uint32_t adopt_left(const struct adopt *d, uint64_t word, uint64_t most_ms);
 // Counts a loss.
 void adopt_lost(struct adopt *d, enum turn_state_loss loss);
-// The new place of a relayed transport address of the old area.
+// The worker and index of a relayed transport address of the old area.
 struct adopt_home {
 	unsigned int worker; // the worker that owns it
-	uint32_t place; // slot, or number of the shared address
+	uint32_t index; // slot, or number of the shared address
 };
 
 // Opens the tables of *d, whose a, out and h are set. False without memory; call adopt_close even
@@ -51,13 +51,14 @@ void adopt_realms(struct adopt *d);
 void adopt_worker(struct adopt *d, unsigned int worker);
 // Reads the record of a slot of the old worker; *r gets a copy. Returns its state, like adopt_word.
 enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r);
-// Finds the new place of a record's relayed transport address. False if it is no longer configured.
+// Finds the worker and index of a record's relayed transport address. False if the address is no
+// longer configured.
 bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt_home *out);
 // The policy of the realm of a record; NULL if it is no longer configured.
 const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r);
 
 // Ends a restored allocation again, and reports it.
-void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason);
+void adopt_end(struct adopt *d, struct adopt_alloc *p, enum turn_end reason);
 
 // Restores the records of the old worker's allocations: permissions, then peers on shared
 // addresses, then channels.

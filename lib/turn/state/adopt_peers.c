@@ -18,11 +18,11 @@ static const struct state_channel *channel_at(const struct adopt *d, uint32_t i)
 }
 
 // The allocation that a record belongs to; NULL if that has ended or was not restored.
-static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t made)
+static struct adopt_alloc *find_alloc(struct adopt *d, uint32_t slot, uint32_t made)
 {
-	struct adopt_place *p = slot < d->part->nb_slots ? &d->place[slot] : NULL;
+	struct adopt_alloc *p = slot < d->part->nb_slots ? &d->alloc[slot] : NULL;
 
-	return p != NULL && p->is_taken_up && p->made == made ? p : NULL;
+	return p != NULL && p->is_restored && p->made == made ? p : NULL;
 }
 
 // --- permissions --------------------------------------------------------------------------------
@@ -35,18 +35,18 @@ static uint64_t most_ms(const struct turn_shard *s)
 	return (l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * UINT64_C(1000);
 }
 
-static void permission_take_up(struct adopt *d, uint32_t i)
+static void restore_permission(struct adopt *d, uint32_t i)
 {
 	const struct state_permission r = *permission_at(d, i);
 	const uint64_t digest = state_digest_permission(&d->h->record_key, &r);
 	const struct endpoint peer = {r.peer, 1};
 	enum turn_refusal refusal;
-	struct adopt_place *p;
+	struct adopt_alloc *p;
 	struct turn_shard *s;
 
-	if (adopt_word(d, r.word, digest, STATE_PLACE_PERMISSION | i) != ADOPT_GOOD)
+	if (adopt_word(d, r.word, digest, STATE_ARRAY_PERMISSION | i) != ADOPT_GOOD)
 		return;
-	p = place_of(d, r.slot, r.made);
+	p = find_alloc(d, r.slot, r.made);
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
@@ -65,7 +65,7 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 }
 
 // The address of the permission that this allocation's record refers to, if it was restored.
-static bool peer_of(struct adopt *d, const struct state_channel *r, const struct adopt_place *p,
+static bool peer_of(struct adopt *d, const struct state_channel *r, const struct adopt_alloc *p,
 	struct addr *out)
 {
 	const struct state_permission *m =
@@ -100,18 +100,18 @@ static bool registered_has(struct turn_shard *s, uint32_t slot, const struct end
 	return true;
 }
 
-static void endpoint_take_up(struct adopt *d, uint32_t i)
+static void restore_endpoint(struct adopt *d, uint32_t i)
 {
 	const struct state_channel r =
 		((const struct state_channel *)state_at(d->h, d->part->endpoint_at))[i];
 	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
 	struct endpoint peer = {.port = r.port};
-	struct adopt_place *p;
+	struct adopt_alloc *p;
 	struct turn_shard *s;
 
-	if (adopt_word(d, r.word, digest, STATE_PLACE_ENDPOINT | i) != ADOPT_GOOD)
+	if (adopt_word(d, r.word, digest, STATE_ARRAY_ENDPOINT | i) != ADOPT_GOOD)
 		return;
-	p = place_of(d, r.slot, r.made);
+	p = find_alloc(d, r.slot, r.made);
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
@@ -122,7 +122,7 @@ static void endpoint_take_up(struct adopt *d, uint32_t i)
 
 // --- channels -----------------------------------------------------------------------------------
 
-static bool channel_place(
+static bool channel_insert(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
 {
 	const uint16_t max = s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
@@ -135,22 +135,22 @@ static bool channel_place(
 		peers_channel_put(s, slot, want, left_ms) == TURN_GRANTED;
 }
 
-static void channel_take_up(struct adopt *d, uint32_t i)
+static void restore_channel(struct adopt *d, uint32_t i)
 {
 	const struct state_channel r = *channel_at(d, i);
 	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
 	const uint32_t left_ms =
 		adopt_left(d, r.word, d->a->shards[0]->policy->limits.channel_s * UINT64_C(1000));
 	struct peers_channel want = {.peer.port = r.port, .number = r.number, .form = r.form};
-	struct adopt_place *p;
+	struct adopt_alloc *p;
 
-	if (adopt_word(d, r.word, digest, STATE_PLACE_CHANNEL | i) != ADOPT_GOOD || left_ms == 0)
+	if (adopt_word(d, r.word, digest, STATE_ARRAY_CHANNEL | i) != ADOPT_GOOD || left_ms == 0)
 		return;
-	p = place_of(d, r.slot, r.made);
+	p = find_alloc(d, r.slot, r.made);
 	if (p == NULL)
 		return;
 	if (!peer_of(d, &r, p, &want.peer.addr) ||
-		!channel_place(d->a->shards[p->worker], p->slot, &want, left_ms))
+		!channel_insert(d->a->shards[p->worker], p->slot, &want, left_ms))
 		return adopt_lost(d, TURN_STATE_LOST_CHANNEL);
 	d->out->channels++;
 }
@@ -159,18 +159,18 @@ static void channel_take_up(struct adopt *d, uint32_t i)
 // memory for the next records is prefetched while others are restored.
 #define AHEAD 8
 
-static void prefetch_place(const struct adopt *d, uint32_t slot)
+static void prefetch_entry(const struct adopt *d, uint32_t slot)
 {
 	if (slot < d->part->nb_slots)
-		__builtin_prefetch(&d->place[slot]);
+		__builtin_prefetch(&d->alloc[slot]);
 }
 
 static void prefetch_allocation(const struct adopt *d, uint32_t slot)
 {
-	const struct adopt_place *p = slot < d->part->nb_slots ? &d->place[slot] : NULL;
+	const struct adopt_alloc *p = slot < d->part->nb_slots ? &d->alloc[slot] : NULL;
 	const struct turn_shard *s;
 
-	if (p == NULL || !p->is_taken_up)
+	if (p == NULL || !p->is_restored)
 		return;
 	s = d->a->shards[p->worker];
 	__builtin_prefetch(cold_at(s, p->slot), 1);
@@ -179,38 +179,38 @@ static void prefetch_allocation(const struct adopt *d, uint32_t slot)
 	__builtin_prefetch(&s->wheel.node[p->slot], 1);
 }
 
-static void permissions_take_up(struct adopt *d)
+static void restore_permissions(struct adopt *d)
 {
 	const uint32_t nb = d->part->nb_permissions;
 
 	for (uint32_t i = 0; i < nb; i++) {
 		if (i + 2 * AHEAD < nb)
-			prefetch_place(d, permission_at(d, i + 2 * AHEAD)->slot);
+			prefetch_entry(d, permission_at(d, i + 2 * AHEAD)->slot);
 		if (i + AHEAD < nb)
 			prefetch_allocation(d, permission_at(d, i + AHEAD)->slot);
 		if (permission_at(d, i)->word != STATE_EMPTY)
-			permission_take_up(d, i);
+			restore_permission(d, i);
 	}
 }
 
-static void channels_take_up(struct adopt *d)
+static void restore_channels(struct adopt *d)
 {
 	const uint32_t nb = d->part->nb_channels;
 
 	for (uint32_t i = 0; i < nb; i++) {
 		if (i + 2 * AHEAD < nb)
-			prefetch_place(d, channel_at(d, i + 2 * AHEAD)->slot);
+			prefetch_entry(d, channel_at(d, i + 2 * AHEAD)->slot);
 		if (i + AHEAD < nb)
 			prefetch_allocation(d, channel_at(d, i + AHEAD)->slot);
 		if (channel_at(d, i)->word != STATE_EMPTY)
-			channel_take_up(d, i);
+			restore_channel(d, i);
 	}
 }
 
 void adopt_peers(struct adopt *d)
 {
-	permissions_take_up(d);
+	restore_permissions(d);
 	for (uint32_t i = 0; i < d->part->nb_endpoints; i++)
-		endpoint_take_up(d, i);
-	channels_take_up(d);
+		restore_endpoint(d, i);
+	restore_channels(d);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads an old state area: finds the valid records, and their places in the new configuration.
+// Reads an old state area: finds the valid records, and maps their addresses to the new
+// configuration.
 #include "state/adopt.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ void adopt_lost(struct adopt *d, enum turn_state_loss loss)
 	d->out->lost[loss]++;
 }
 
-enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint64_t place)
+enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint64_t index)
 {
 	const uint64_t time = state_time(word);
 
@@ -42,7 +43,7 @@ enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint
 		adopt_lost(d, TURN_STATE_LOST_HALF);
 		return ADOPT_NONE;
 	}
-	if (state_word(&d->h->record_key, digest, place, time) != word) {
+	if (state_word(&d->h->record_key, digest, index, time) != word) {
 		adopt_lost(d, TURN_STATE_LOST_DAMAGED);
 		return ADOPT_NONE;
 	}
@@ -67,7 +68,7 @@ enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r
 	if (record->word == STATE_EMPTY)
 		return ADOPT_NONE;
 	*r = *record;
-	word = adopt_word(d, r->word, r->digest, STATE_PLACE_ALLOC | slot);
+	word = adopt_word(d, r->word, r->digest, STATE_ARRAY_ALLOC | slot);
 	if (word == ADOPT_NONE)
 		return ADOPT_NONE;
 	if (state_digest_alloc(&d->h->record_key, r) == r->digest && r->relay < d->h->nb_relay &&
@@ -87,7 +88,7 @@ bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt
 
 	return relay >= 0 && shared == (d->h->shared != 0) &&
 		turn_relay_map_home(
-			d->a->map, (unsigned int)relay, r->relay_port, &out->worker, &out->place);
+			d->a->map, (unsigned int)relay, r->relay_port, &out->worker, &out->index);
 }
 
 const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r)
@@ -122,8 +123,8 @@ bool adopt_open(struct adopt *d)
 		most = state_part(d->h, w)->nb_slots > most ? state_part(d->h, w)->nb_slots : most;
 	d->listener = calloc(UINT8_MAX + 1, sizeof(*d->listener));
 	d->relay = calloc(d->h->nb_relay + 1, sizeof(*d->relay));
-	d->place = calloc((size_t)most + 1, sizeof(*d->place));
-	if (d->listener == NULL || d->relay == NULL || d->place == NULL)
+	d->alloc = calloc((size_t)most + 1, sizeof(*d->alloc));
+	if (d->listener == NULL || d->relay == NULL || d->alloc == NULL)
 		return false;
 	for (uint32_t i = 0; i < d->h->nb_listeners; i++)
 		d->listener[i] = listener_find(d->a->config, state_listener(d->h, i));
@@ -147,14 +148,14 @@ void adopt_close(struct adopt *d)
 {
 	free(d->listener);
 	free(d->relay);
-	free(d->place);
+	free(d->alloc);
 }
 
 void adopt_worker(struct adopt *d, unsigned int worker)
 {
 	d->worker = worker;
 	d->part = state_part(d->h, worker);
-	memset(d->place, 0, sizeof(*d->place) * d->part->nb_slots);
+	memset(d->alloc, 0, sizeof(*d->alloc) * d->part->nb_slots);
 }
 
 // --- redirects ----------------------------------------------------------------------------------

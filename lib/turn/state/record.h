@@ -12,7 +12,7 @@
 //
 //	63      the allocation has ended; its relay port is quarantined from the time on
 //	24..62  time in milliseconds of CLOCK_BOOTTIME: when it expires, or ended
-//	 0..23  check: a keyed hash over body, place and time
+//	 0..23  check: a keyed hash over body, index and time
 //
 // 0 means no record. STATE_WRITING marks one that is being written; no valid word has the time 0. A
 // writer stores STATE_WRITING, then the body, then the word. If a process dies, each of its threads
@@ -194,12 +194,12 @@ static inline uint64_t state_digest_channel(
 	return hash_addr(key, &a, last);
 }
 
-// The word of a record whose body has this digest. place: kind of array and index. time: with or
-// without STATE_ENDED, at least 1.
+// The word of a record whose body has this digest. index: the array, such as STATE_ARRAY_ALLOC,
+// and the index in it. time: with or without STATE_ENDED, at least 1.
 static inline uint64_t state_word(
-	const struct hash_key *key, uint64_t digest, uint64_t place, uint64_t time)
+	const struct hash_key *key, uint64_t digest, uint64_t index, uint64_t time)
 {
-	const struct addr a = {.d = {digest, place}};
+	const struct addr a = {.d = {digest, index}};
 	const uint64_t check = hash_addr(key, &a, time);
 	const uint64_t low = check & ((UINT64_C(1) << STATE_TIME_SHIFT) - 1);
 
@@ -212,8 +212,8 @@ static inline uint64_t state_time(uint64_t word)
 	return (word & STATE_ENDED) | (word >> STATE_TIME_SHIFT & STATE_TIME_MASK);
 }
 
-// Place of a record: the array, and the index in it.
-#define STATE_PLACE_ALLOC (UINT64_C(1) << 32)
-#define STATE_PLACE_PERMISSION (UINT64_C(2) << 32)
-#define STATE_PLACE_CHANNEL (UINT64_C(3) << 32)
-#define STATE_PLACE_ENDPOINT (UINT64_C(4) << 32)
+// The array of a record, in the high half of its index.
+#define STATE_ARRAY_ALLOC (UINT64_C(1) << 32)
+#define STATE_ARRAY_PERMISSION (UINT64_C(2) << 32)
+#define STATE_ARRAY_CHANNEL (UINT64_C(3) << 32)
+#define STATE_ARRAY_ENDPOINT (UINT64_C(4) << 32)

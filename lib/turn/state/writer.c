@@ -40,7 +40,7 @@ static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *b
 	body->digest = state_digest_alloc(key, body);
 	put_word(&r->word, STATE_WRITING);
 	*r = *body;
-	put_word(&r->word, state_word(key, body->digest, STATE_PLACE_ALLOC | slot, time));
+	put_word(&r->word, state_word(key, body->digest, STATE_ARRAY_ALLOC | slot, time));
 	ASSERT(state_time(r->word) == time);
 }
 
@@ -59,7 +59,7 @@ static void put_client(const struct turn_shard *s, uint32_t slot, struct state_a
 	body->client = l->end[TURN_FROM_CLIENT];
 	body->client_port = line_port(l, TURN_FROM_CLIENT);
 	body->listener = line_listener(l);
-#define X(write, count, take_up) write(s, slot, body);
+#define X(write, count, restore) write(s, slot, body);
 	TURN_RECORDS(X)
 #undef X
 }
@@ -176,7 +176,7 @@ static void alloc_time(struct turn_shard *s, uint32_t slot, uint64_t time)
 
 	ASSERT(r->word != STATE_EMPTY && r->word != STATE_WRITING);
 	ASSERT(r->made == cold_at(s, slot)->made);
-	put_word(&r->word, state_word(&s->state.key, r->digest, STATE_PLACE_ALLOC | slot, time));
+	put_word(&r->word, state_word(&s->state.key, r->digest, STATE_ARRAY_ALLOC | slot, time));
 }
 
 void state_refreshed(struct turn_shard *s, uint32_t slot, uint64_t expires_ms)
@@ -214,7 +214,7 @@ void state_permission(
 		*r = body;
 	}
 	put_word(&r->word,
-		state_word(&s->state.key, digest, STATE_PLACE_PERMISSION | permission,
+		state_word(&s->state.key, digest, STATE_ARRAY_PERMISSION | permission,
 			boot_ms(s, s->now_ms + left_ms)));
 }
 
@@ -248,7 +248,7 @@ void state_channel(struct turn_shard *s, uint32_t channel, uint32_t left_ms, boo
 		*r = body;
 	}
 	put_word(&r->word,
-		state_word(&s->state.key, digest, STATE_PLACE_CHANNEL | channel,
+		state_word(&s->state.key, digest, STATE_ARRAY_CHANNEL | channel,
 			boot_ms(s, s->now_ms + left_ms)));
 }
 
@@ -277,7 +277,7 @@ void state_endpoint(
 	*r = body;
 	// it lives as long as its permission
 	put_word(&r->word,
-		state_word(&s->state.key, digest, STATE_PLACE_ENDPOINT | endpoint,
+		state_word(&s->state.key, digest, STATE_ARRAY_ENDPOINT | endpoint,
 			boot_ms(s, s->now_ms)));
 }
 

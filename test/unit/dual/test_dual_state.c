@@ -204,7 +204,7 @@ static void permission_write(
 	const uint64_t digest = state_digest_permission(&h->record_key, record);
 
 	record->word = state_word(
-		&h->record_key, digest, STATE_PLACE_PERMISSION | index, state_time(record->word));
+		&h->record_key, digest, STATE_ARRAY_PERMISSION | index, state_time(record->word));
 }
 
 // Moves the records of a client's IPv6 half, and its permission, from one worker to the other, as

@@ -219,7 +219,7 @@ static void test_port_zero(void **state)
 	a[slot].client_port = 0;
 	a[slot].digest = state_digest_alloc(&h->record_key, &a[slot]);
 	a[slot].word = state_word(
-		&h->record_key, a[slot].digest, STATE_PLACE_ALLOC | slot, state_time(a[slot].word));
+		&h->record_key, a[slot].digest, STATE_ARRAY_ALLOC | slot, state_time(a[slot].word));
 	restart_again(&r, &config, 10);
 	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_DAMAGED], 1);
 	assert_int_equal(r.adopted.allocations, CLIENTS - 1);

@@ -156,7 +156,7 @@ static void spoil_alloc(const struct state_part *p, uint32_t i)
 		return; // with the wrong check
 	copy->digest = state_digest_alloc(&header()->record_key, copy);
 	copy->word = state_word(&header()->record_key, copy->digest,
-		STATE_PLACE_ALLOC | (uint32_t)(copy - a), random_time(copy->word));
+		STATE_ARRAY_ALLOC | (uint32_t)(copy - a), random_time(copy->word));
 }
 
 static void spoil_permission(const struct state_part *p, uint32_t i)
@@ -171,10 +171,10 @@ static void spoil_permission(const struct state_part *p, uint32_t i)
 	if (below(8) > 0)
 		copy->word = state_word(&header()->record_key,
 			state_digest_permission(&header()->record_key, copy),
-			STATE_PLACE_PERMISSION | (uint32_t)(copy - a), random_time(copy->word));
+			STATE_ARRAY_PERMISSION | (uint32_t)(copy - a), random_time(copy->word));
 }
 
-static void spoil_channel(uint64_t offset, uint32_t nb, uint64_t place, uint32_t i)
+static void spoil_channel(uint64_t offset, uint32_t nb, uint64_t array, uint32_t i)
 {
 	struct state_channel *a = (struct state_channel *)((uint8_t *)r.area + offset);
 	struct state_channel *copy = &a[below(4) ? i : below(nb)];
@@ -185,7 +185,7 @@ static void spoil_channel(uint64_t offset, uint32_t nb, uint64_t place, uint32_t
 	if (below(8) > 0)
 		copy->word = state_word(&header()->record_key,
 			state_digest_channel(&header()->record_key, copy),
-			place | (uint32_t)(copy - a), random_time(copy->word));
+			array | (uint32_t)(copy - a), random_time(copy->word));
 }
 
 // One of the few indexes in use, or any.
@@ -206,11 +206,11 @@ static void spoil_records(void)
 	case 1:
 		return spoil_permission(p, index_of(p->nb_permissions));
 	case 2:
-		return spoil_channel(p->channel_at, p->nb_channels, STATE_PLACE_CHANNEL,
+		return spoil_channel(p->channel_at, p->nb_channels, STATE_ARRAY_CHANNEL,
 			index_of(p->nb_channels));
 	default:
 		if (p->nb_endpoints > 0)
-			spoil_channel(p->endpoint_at, p->nb_endpoints, STATE_PLACE_ENDPOINT,
+			spoil_channel(p->endpoint_at, p->nb_endpoints, STATE_ARRAY_ENDPOINT,
 				index_of(p->nb_endpoints));
 	}
 }

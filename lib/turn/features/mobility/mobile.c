@@ -88,7 +88,7 @@ void mobile_count_record(
 		ref->source = record->counted;
 }
 
-void mobile_take_up(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
+void mobile_restore(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
 	const struct quota_ref *ref)
 {
 	struct mobile *m = s->mobile != NULL ? &s->mobile[slot] : NULL;

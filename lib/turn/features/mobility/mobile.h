@@ -45,7 +45,7 @@ void mobile_count_record(
 	const struct turn_shard *s, const struct state_alloc *record, struct quota_ref *ref);
 // mobile_begin() for a restored allocation with the tickets of its record, if it may move, unless
 // its sibling has them already. *ref: its quota_ref.
-void mobile_take_up(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
+void mobile_restore(struct turn_shard *s, uint32_t slot, const struct state_alloc *record,
 	const struct quota_ref *ref);
 // Call it when an allocation ends, while its sibling, if any, is still linked.
 void mobile_end(struct turn_shard *s, uint32_t slot);

@@ -28,4 +28,4 @@
 #define MOBILITY_TUPLES(X) X(mobile_moves, mobile_leave, MOBILE_USED)
 #define MOBILITY_ALLOCATIONS(X) X(mobile_grace, MOBILE_COUNT, MOBILE_END, mobile_is_away)
 #define MOBILITY_CONNECTIONS(X) X(mobile_lost, mobile_path_lost, mobile_path_left)
-#define MOBILITY_RECORDS(X) X(mobile_write, mobile_count_record, mobile_take_up)
+#define MOBILITY_RECORDS(X) X(mobile_write, mobile_count_record, mobile_restore)
