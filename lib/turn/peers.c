@@ -187,31 +187,32 @@ static uint32_t channel_new(
 	return i;
 }
 
-// Place of a channel: its permission, its own index if it exists already, and its lifetime.
-struct place {
+// A channel to bind: its permission, its own index if it exists already, and its lifetime.
+struct binding {
 	uint32_t permission, channel, left_ms;
 };
 
 // Binds or refreshes a channel of an allocation that has room for it.
 static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
-	const struct peers_channel *want, const struct place *place)
+	const struct peers_channel *want, const struct binding *binding)
 {
-	const bool is_new = place->channel == TURN_NONE;
+	const bool is_new = binding->channel == TURN_NONE;
 	const uint32_t i = is_new
-		? channel_new(s, slot, want->number, want->peer.port, place->permission)
-		: place->channel;
+		? channel_new(s, slot, want->number, want->peer.port, binding->permission)
+		: binding->channel;
 	bool renamed;
 
 	if (i == TURN_NONE)
 		return TURN_REFUSED_CHANNELS;
-	ASSERT(s->channel[i].slot == slot && s->channel[i].permission == place->permission);
+	ASSERT(s->channel[i].slot == slot && s->channel[i].permission == binding->permission);
 	ASSERT(s->channel[i].number == want->number && s->channel[i].port == want->peer.port);
-	ASSERT(place->left_ms <= permission_left(s, place->permission)); // outlives its channels
+	ASSERT(binding->left_ms <=
+		permission_left(s, binding->permission)); // outlives its channels
 	renamed = s->channel_form[i] != want->form;
 	s->channel_form[i] = want->form;
-	s->channel[i].until = (uint32_t)(s->now_ms + place->left_ms);
-	state_channel(s, i, place->left_ms, is_new || renamed);
-	alloc_timer(s, slot, s->now_ms + place->left_ms);
+	s->channel[i].until = (uint32_t)(s->now_ms + binding->left_ms);
+	state_channel(s, i, binding->left_ms, is_new || renamed);
+	alloc_timer(s, slot, s->now_ms + binding->left_ms);
 	line_copy_channel(s, slot);
 	return TURN_GRANTED;
 }
@@ -219,31 +220,31 @@ static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
 enum turn_refusal peers_channel_put(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
 {
-	struct place place = {
+	struct binding binding = {
 		.channel = peers_channel_by_number(s, slot, want->number), .left_ms = left_ms};
 
-	if (place.channel == TURN_NONE && !channel_fits(s, slot))
+	if (binding.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	place.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
-	ASSERT(place.permission != TURN_NONE);
-	return channel_put(s, slot, want, &place);
+	binding.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
+	ASSERT(binding.permission != TURN_NONE);
+	return channel_put(s, slot, want, &binding);
 }
 
 enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want)
 {
 	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
-	struct place place = {.channel = peers_channel_by_number(s, slot, want->number),
+	struct binding binding = {.channel = peers_channel_by_number(s, slot, want->number),
 		.left_ms = s->policy->limits.channel_s * 1000};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;
-	if (place.channel == TURN_NONE && !channel_fits(s, slot))
+	if (binding.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	place.permission = peers_permission_bind(s, slot, &want->peer.addr);
-	if (place.permission == TURN_NONE)
+	binding.permission = peers_permission_bind(s, slot, &want->peer.addr);
+	if (binding.permission == TURN_NONE)
 		return TURN_REFUSED_PERMISSIONS;
-	return channel_put(s, slot, want, &place);
+	return channel_put(s, slot, want, &binding);
 }
 
 uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)

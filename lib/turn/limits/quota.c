@@ -72,7 +72,7 @@ uint32_t turn_quota_realm(const struct turn_quota *q, uint8_t realm)
 // --- stripes ------------------------------------------------------------------------------------
 
 // The high bits of a hash select the stripe, its low bits are the tag. The lowest bits of the tag
-// select the place in the stripe. Some of the high bits of a user are the number of the realm, so
+// select the entry in the stripe. Some of the high bits of a user are the number of the realm, so
 // low bits are mixed in: else the stripes of a large table would fill unevenly.
 static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 {

@@ -44,7 +44,7 @@ static uint32_t beyond_sure(const struct share *s, uint32_t has)
 	return has > s->sure ? has - s->sure : 0;
 }
 
-// The two places of a user.
+// The two counters of a user.
 static uint32_t *first_of(const struct share *s, uint64_t user)
 {
 	return &s->of_user[user & s->mask];
@@ -55,7 +55,7 @@ static uint32_t *second_of(const struct share *s, uint64_t user)
 	return &s->of_user[s->mask + 1 + (user >> SECOND_SHIFT & s->mask)];
 }
 
-// Records that a user holds, or more if the user shares both places with others.
+// Records that a user holds, or more if the user shares both counters with others.
 static uint32_t held_by(const struct share *s, uint64_t user)
 {
 	const uint32_t a = *first_of(s, user), b = *second_of(s, user);

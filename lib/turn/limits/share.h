@@ -23,9 +23,9 @@ struct share {
 	uint32_t held; // records of the rest that are held
 	uint32_t given; // records of the rest freed in this round, which cannot be allocated in it
 	uint32_t mask; // half the size of of_user - 1
-	// Numbers of records of the rest that users hold. Each user counts in two places that a
-	// keyed hash finds, without a tag; both also count for other users with that place. So a
-	// user who shares one place with a heavy user loses nothing, and nobody can choose with
+	// Numbers of records of the rest that users hold. Each user counts in two counters that a
+	// keyed hash finds, without a tag; both also count for other users with that counter. So a
+	// user who shares one counter with a heavy user loses nothing, and nobody can choose with
 	// whom to share both: that happens to one in a million, or fewer if there is more room.
 	uint32_t *of_user;
 };

@@ -156,7 +156,7 @@ static bool has_budget(const struct turn_shard *s, const struct guess *g, enum g
 	return bucket_see(g->bucket[kind], &l, now_ns) > 0;
 }
 
-// The low half of a hash selects the place, which stores the high half.
+// The low half of a hash selects the entry, which stores the high half.
 static uint32_t *proven_pair(const struct turn_shard *s, uint64_t pair)
 {
 	return &s->proven_pairs[pair % BUCKETS];

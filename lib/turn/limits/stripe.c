@@ -22,9 +22,9 @@ static uint64_t tag_of(uint64_t entry)
 	return entry >> COUNT_BITS;
 }
 
-// The place of a key, or the free place where it would be inserted. One place always stays free, so
+// The entry of a key, or the free entry where it would be inserted. One entry always stays free, so
 // that searches end.
-static uint64_t *place_of(struct stripe *s, uint64_t hash)
+static uint64_t *entry_of(struct stripe *s, uint64_t hash)
 {
 	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
 	uint32_t i = (uint32_t)tag % STRIPED_ENTRIES;
@@ -73,7 +73,7 @@ static bool forget_network(struct stripe *s, uint32_t first)
 
 bool stripe_up(struct stripe *s, uint64_t hash, uint32_t limit)
 {
-	uint64_t *e = place_of(s, hash);
+	uint64_t *e = entry_of(s, hash);
 	const uint32_t count = count_of(*e);
 
 	if (count == 0 && s->used == STRIPED_ENTRIES - 1) {
@@ -81,20 +81,20 @@ bool stripe_up(struct stripe *s, uint64_t hash, uint32_t limit)
 			return true; // not counted
 		if (!forget_network(s, (uint32_t)(e - s->entry)))
 			return false;
-		e = place_of(s, hash);
+		e = entry_of(s, hash);
 	}
 	if (count == 0)
 		s->used++;
 	else if ((limit != 0 && count >= limit) || count == COUNT_MAX)
 		return false;
 	++*e;
-	ASSERT(s->used < STRIPED_ENTRIES && count_of(*e) > 0); // one place stays free
+	ASSERT(s->used < STRIPED_ENTRIES && count_of(*e) > 0); // one entry stays free
 	return true;
 }
 
 void stripe_down(struct stripe *s, uint64_t hash)
 {
-	uint64_t *e = place_of(s, hash);
+	uint64_t *e = entry_of(s, hash);
 
 	if (count_of(*e) == 0) {
 		ASSERT((hash & STRIPE_NETWORK) != 0); // only networks are forgotten
@@ -110,5 +110,5 @@ void stripe_down(struct stripe *s, uint64_t hash)
 
 uint32_t stripe_count(struct stripe *s, uint64_t hash)
 {
-	return count_of(*place_of(s, hash));
+	return count_of(*entry_of(s, hash));
 }

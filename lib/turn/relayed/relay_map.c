@@ -21,7 +21,7 @@ struct slice {
 };
 
 // Data of a relay address that a packet to it needs.
-struct place {
+struct relay_address {
 	uint8_t *listening; // bitmap of the ports of listeners on this address; NULL = no listeners
 	uint32_t *base; // the address's first slot in a worker's shard, indexed by slice.worker
 	uint8_t worker; // worker of slice 0
@@ -35,7 +35,7 @@ struct segment {
 };
 
 struct turn_relay_map {
-	struct place *place; // per address, in the order of the configuration
+	struct relay_address *address; // per address, in the order of the configuration
 	uint16_t port_lo, port_hi;
 	uint32_t first_block, nb_blocks;
 	uint32_t first_slice; // slice of the lowest port
@@ -52,7 +52,7 @@ struct turn_relay_map {
 	struct vacancy *vacancies; // by worker, TURN_WORKERS_MAX of them; workers write
 	// Number of a worker's addresses that are not lost, [is_v4][worker]; management writes.
 	uint32_t *living[2];
-	// Memory that place points into.
+	// Memory that address points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
 	bool shares; // ports are shared: slices have no usable port
@@ -86,10 +86,11 @@ int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a)
 	return -1;
 }
 
-static bool port_usable(const struct turn_relay_map *m, const struct place *place, uint16_t port)
+static bool port_usable(
+	const struct turn_relay_map *m, const struct relay_address *address, uint16_t port)
 {
 	return port >= m->port_lo && port <= m->port_hi &&
-		(place->listening == NULL || !bit_is_set(place->listening, port));
+		(address->listening == NULL || !bit_is_set(address->listening, port));
 }
 
 // turn_relay_map_home() by the maps of features.
@@ -107,61 +108,62 @@ static bool home_shared(const struct turn_relay_map *m, unsigned int addr_index,
 bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot)
 {
-	const struct place *place = &m->place[addr_index];
-	const struct slice *s = &m->slice[place->cut][(port >> 1) % TURN_SLICES];
+	const struct relay_address *address = &m->address[addr_index];
+	const struct slice *s = &m->slice[address->cut][(port >> 1) % TURN_SLICES];
 	uint32_t pair;
 
-	if (!port_usable(m, place, port))
+	if (!port_usable(m, address, port))
 		return home_shared(m, addr_index, port, worker, slot);
 	pair = ((uint32_t)(port >> BLOCK_SHIFT) - m->first_block) * s->nb + s->rank;
-	*worker = place->worker + s->worker;
-	*slot = place->base[s->worker] + pair * 2 + (port & 1);
+	*worker = address->worker + s->worker;
+	*slot = address->base[s->worker] + pair * 2 + (port & 1);
 	return true;
 }
 
 bool turn_relay_map_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out)
 {
-	const struct place *place = &m->place[addr_index];
+	const struct relay_address *address = &m->address[addr_index];
 
-	if (place->cut || place->listening != NULL || m->shares)
+	if (address->cut || address->listening != NULL || m->shares)
 		return false;
-	*out = (struct turn_relay_map_run){.base = place->base[0] - (m->first_block << BLOCK_SHIFT),
+	*out = (struct turn_relay_map_run){
+		.base = address->base[0] - (m->first_block << BLOCK_SHIFT),
 		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
 		.lo = m->port_lo,
-		.worker = place->worker};
+		.worker = address->worker};
 	return true;
 }
 
 unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice)
 {
-	const struct place *place = &m->place[addr_index];
+	const struct relay_address *address = &m->address[addr_index];
 
-	return place->worker + m->slice[place->cut][slice].worker;
+	return address->worker + m->slice[address->cut][slice].worker;
 }
 
 // Number of slices of an address that belong to a worker.
 static uint32_t nb_slices(
-	const struct turn_relay_map *m, const struct place *place, unsigned int worker)
+	const struct turn_relay_map *m, const struct relay_address *address, unsigned int worker)
 {
-	if (place->cut)
+	if (address->cut)
 		return (TURN_SLICES - worker + m->workers - 1) / m->workers;
-	return place->worker == worker ? TURN_SLICES : 0;
+	return address->worker == worker ? TURN_SLICES : 0;
 }
 
 // The slice with this rank among those of a worker.
-static uint32_t slice_of(const struct turn_relay_map *m, const struct place *place,
+static uint32_t slice_of(const struct turn_relay_map *m, const struct relay_address *address,
 	unsigned int worker, uint32_t rank)
 {
-	return place->cut ? (m->first_slice + rank * m->workers + worker) % TURN_SLICES : rank;
+	return address->cut ? (m->first_slice + rank * m->workers + worker) % TURN_SLICES : rank;
 }
 
 uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
 {
 	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
-	const struct place *place;
+	const struct relay_address *address;
 	uint32_t pair, nb;
 
 	// finds the last segment that begins at the slot or before it
@@ -173,11 +175,11 @@ uint32_t turn_relay_map_locate(
 		else
 			hi = mid;
 	}
-	place = &m->place[m->segment[lo].addr];
-	nb = nb_slices(m, place, worker);
+	address = &m->address[m->segment[lo].addr];
+	nb = nb_slices(m, address, worker);
 	pair = (slot - m->segment[lo].base) >> 1;
 	*port = (uint16_t)((m->first_block + pair / nb) << BLOCK_SHIFT |
-		slice_of(m, place, worker, pair % nb) << 1 | (slot & 1));
+		slice_of(m, address, worker, pair % nb) << 1 | (slot & 1));
 	return m->segment[lo].addr;
 }
 
@@ -186,8 +188,8 @@ static void count_living(struct turn_relay_map *m, bool is_v4)
 	uint32_t nb[TURN_WORKERS_MAX] = {0};
 
 	for (uint32_t a = 0; a < m->nb_addrs; a++)
-		for (unsigned int w = 0; w < m->workers && m->place[a].is_v4 == is_v4; w++)
-			nb[w] += !m->lost[a] && nb_slices(m, &m->place[a], w) > 0;
+		for (unsigned int w = 0; w < m->workers && m->address[a].is_v4 == is_v4; w++)
+			nb[w] += !m->lost[a] && nb_slices(m, &m->address[a], w) > 0;
 	for (unsigned int w = 0; w < m->workers; w++)
 		__atomic_store_n(&m->living[is_v4][w], nb[w], __ATOMIC_RELAXED);
 }
@@ -195,7 +197,7 @@ static void count_living(struct turn_relay_map *m, bool is_v4)
 void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost)
 {
 	__atomic_store_n(&m->lost[addr_index], lost, __ATOMIC_RELAXED);
-	count_living(m, m->place[addr_index].is_v4);
+	count_living(m, m->address[addr_index].is_v4);
 }
 
 static int by_addr_cmp(const void *a, const void *b, void *addrs)
@@ -272,14 +274,14 @@ bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, 
 	if (slot >= m->slots[worker] || m->shares)
 		return false;
 	addr = turn_relay_map_locate(m, worker, slot, &port);
-	return port_usable(m, &m->place[addr], port);
+	return port_usable(m, &m->address[addr], port);
 }
 
 // --- making -------------------------------------------------------------------------------------
 
 static void deal_slices(struct turn_relay_map *m)
 {
-	const struct place cut = {.cut = true};
+	const struct relay_address cut = {.cut = true};
 
 	for (uint32_t i = 0; i < TURN_SLICES; i++) {
 		const uint32_t w = i % m->workers;
@@ -301,13 +303,13 @@ static void deal_family(struct turn_relay_map *m, bool is_v4)
 	for (uint32_t a = 0; a < m->nb_addrs; a++)
 		nb += addr_is_v4(&m->addr[a]) == is_v4;
 	for (uint32_t a = 0; a < m->nb_addrs; a++) {
-		struct place *place = &m->place[a];
+		struct relay_address *address = &m->address[a];
 
 		if (addr_is_v4(&m->addr[a]) != is_v4)
 			continue;
-		place->is_v4 = is_v4;
-		place->cut = nb < m->workers;
-		place->worker = place->cut ? 0 : (uint8_t)(i++ % m->workers);
+		address->is_v4 = is_v4;
+		address->cut = nb < m->workers;
+		address->worker = address->cut ? 0 : (uint8_t)(i++ % m->workers);
 	}
 }
 
@@ -317,8 +319,8 @@ static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 	m->addr = calloc(c->nb_relay + 1, sizeof(*m->addr));
 	m->by_addr = calloc(c->nb_relay + 1, sizeof(*m->by_addr));
 	m->lost = calloc(c->nb_relay + 1, sizeof(*m->lost));
-	m->place = calloc(c->nb_relay + 1, sizeof(*m->place));
-	if (m->addr == NULL || m->by_addr == NULL || m->lost == NULL || m->place == NULL)
+	m->address = calloc(c->nb_relay + 1, sizeof(*m->address));
+	if (m->addr == NULL || m->by_addr == NULL || m->lost == NULL || m->address == NULL)
 		return ENOMEM;
 	for (uint32_t a = 0; a < c->nb_relay; a++) {
 		m->addr[a] = c->relay[a];
@@ -340,15 +342,15 @@ static int number_slots(struct turn_relay_map *m, unsigned int worker, uint32_t 
 
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
 		for (uint32_t a = 0; a < m->nb_addrs; a++) {
-			struct place *place = &m->place[a];
-			const uint32_t nb = nb_slices(m, place, worker);
+			struct relay_address *address = &m->address[a];
+			const uint32_t nb = nb_slices(m, address, worker);
 
-			if (place->is_v4 != (is_v4 == 1) || nb == 0)
+			if (address->is_v4 != (is_v4 == 1) || nb == 0)
 				continue;
 			if (base + (uint64_t)m->nb_blocks * nb * 2 >= UINT32_MAX)
 				return EINVAL;
 			m->segment[(*nb_segments)++] = (struct segment){(uint32_t)base, a};
-			place->base[worker - place->worker] = (uint32_t)base;
+			address->base[worker - address->worker] = (uint32_t)base;
 			base += m->nb_blocks * nb * 2;
 		}
 		if (is_v4 == 1)
@@ -365,15 +367,15 @@ static int number_all(struct turn_relay_map *m)
 	int err = 0;
 
 	for (uint32_t a = 0; a < m->nb_addrs; a++)
-		nb_bases += m->place[a].cut ? m->workers : 1;
+		nb_bases += m->address[a].cut ? m->workers : 1;
 	m->bases = calloc(nb_bases + 1, sizeof(*m->bases));
 	m->segment = calloc(nb_bases + 1, sizeof(*m->segment));
 	if (m->bases == NULL || m->segment == NULL)
 		return ENOMEM;
 	nb_bases = 0;
 	for (uint32_t a = 0; a < m->nb_addrs; a++) {
-		m->place[a].base = &m->bases[nb_bases];
-		nb_bases += m->place[a].cut ? m->workers : 1;
+		m->address[a].base = &m->bases[nb_bases];
+		nb_bases += m->address[a].cut ? m->workers : 1;
 	}
 	for (unsigned int w = 0; w < m->workers && err == 0; w++)
 		err = number_slots(m, w, &nb_segments);
@@ -406,9 +408,9 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 
 		if (a < 0)
 			continue;
-		if (m->place[a].listening == NULL)
-			m->place[a].listening = &m->bitmaps[(size_t)nb++ * BITMAP_LEN];
-		m->place[a].listening[port >> 3] |= (uint8_t)(1 << (port & 7));
+		if (m->address[a].listening == NULL)
+			m->address[a].listening = &m->bitmaps[(size_t)nb++ * BITMAP_LEN];
+		m->address[a].listening[port >> 3] |= (uint8_t)(1 << (port & 7));
 	}
 	return 0;
 }
@@ -416,11 +418,12 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 static void count_ports(struct turn_relay_map *m)
 {
 	for (uint32_t a = 0; a < m->nb_addrs; a++) {
-		const struct place *place = &m->place[a];
+		const struct relay_address *address = &m->address[a];
 
-		m->ports[place->is_v4] += (uint32_t)m->port_hi - m->port_lo + 1;
-		for (uint32_t i = 0; place->listening != NULL && i < BITMAP_LEN; i++)
-			m->ports[place->is_v4] -= (uint32_t)__builtin_popcount(place->listening[i]);
+		m->ports[address->is_v4] += (uint32_t)m->port_hi - m->port_lo + 1;
+		for (uint32_t i = 0; address->listening != NULL && i < BITMAP_LEN; i++)
+			m->ports[address->is_v4] -=
+				(uint32_t)__builtin_popcount(address->listening[i]);
 	}
 }
 
@@ -514,7 +517,7 @@ void turn_relay_map_free(struct turn_relay_map *m)
 {
 	if (m == NULL)
 		return;
-	free(m->place);
+	free(m->address);
 	free(m->addr);
 	free(m->by_addr);
 	free(m->lost);

@@ -159,25 +159,25 @@ enum turn_refusal relayed_take(
 }
 
 // relayed_take_at() without counting.
-static enum turn_refusal take_at(struct turn_shard *s, uint32_t place, uint32_t *slot)
+static enum turn_refusal take_at(struct turn_shard *s, uint32_t index, uint32_t *slot)
 {
 	uint16_t port;
 
 #define X(has_family, vacant, take, take_at, give, locate) \
 	if (shard_shares_ports(s))                         \
-		return take_at(s, place, slot);
+		return take_at(s, index, slot);
 	TURN_RELAYED(X)
 #undef X
-	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, place, &port)))
+	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, index, &port)))
 		return TURN_REFUSED_RELAY_LOST;
-	*slot = place;
-	return relay_ports_take_slot(s->ports, place) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
+	*slot = index;
+	return relay_ports_take_slot(s->ports, index) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
 }
 
 enum turn_refusal relayed_take_at(
-	struct turn_shard *s, uint32_t place, uint64_t user, uint32_t *slot)
+	struct turn_shard *s, uint32_t index, uint64_t user, uint32_t *slot)
 {
-	const enum turn_refusal refusal = take_at(s, place, slot);
+	const enum turn_refusal refusal = take_at(s, index, slot);
 
 	if (refusal == TURN_GRANTED)
 		count_taken(s, *slot, user);

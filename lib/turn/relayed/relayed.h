@@ -24,12 +24,12 @@ bool relayed_has_family(const struct turn_shard *s, bool is_v4);
 // user has the whole share.
 enum turn_refusal relayed_take(
 	struct turn_shard *s, const struct relayed_want *want, uint32_t *slot);
-// Allocates the slot of a relayed transport address of this shard: place is the result of
+// Allocates the slot of a relayed transport address of this shard: index is the result of
 // turn_relay_map_home, a slot or the number of a shared address. It counts for the user, even
 // beyond the share. Refusals as for relayed_take; TURN_REFUSED_NO_PORT if it is in use, or still
 // rests.
 enum turn_refusal relayed_take_at(
-	struct turn_shard *s, uint32_t place, uint64_t user, uint32_t *slot);
+	struct turn_shard *s, uint32_t index, uint64_t user, uint32_t *slot);
 // Frees a user's slot and its relayed transport address. All other parts of the allocation have
 // ended before.
 void relayed_give(struct turn_shard *s, uint32_t slot, uint64_t user);

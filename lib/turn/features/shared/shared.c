@@ -95,8 +95,8 @@ void shared_init(struct turn_shard *s, void *mem, const struct turn_shard_params
 	pool_init(&h->slots, &h->slot->links, sizeof(*h->slot), l.slots);
 	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l.endpoints);
 	for (uint32_t i = 0; i < h->nb; i++) {
-		h->address[i].place = shared_map_place(map, s->worker, i);
-		h->nb_family[h->address[i].place.is_v4]++;
+		h->address[i].relayed = shared_map_relayed(map, s->worker, i);
+		h->nb_family[h->address[i].relayed.is_v4]++;
 	}
 }
 

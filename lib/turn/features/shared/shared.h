@@ -15,7 +15,7 @@
 struct turn_shard_params;
 
 struct shared_address {
-	struct shared_place place;
+	struct shared_relayed relayed;
 	uint32_t endpoints, allocations; // live
 };
 

@@ -45,14 +45,14 @@ uint32_t shared_map_count(const struct shared_map *m, unsigned int worker)
 	return m->first[worker + 1] - m->first[worker];
 }
 
-struct shared_place shared_map_place(
+struct shared_relayed shared_map_relayed(
 	const struct shared_map *m, unsigned int worker, uint32_t number)
 {
 	const uint32_t i = m->by_number[m->first[worker] + number];
 
 	ASSERT(number < shared_map_count(m, worker));
 	ASSERT(m->home[i].worker == worker && m->home[i].number == number);
-	return (struct shared_place){.addr = i / m->nb_ports,
+	return (struct shared_relayed){.addr = i / m->nb_ports,
 		.port = (uint16_t)(m->port_lo + i % m->nb_ports),
 		.is_v4 = m->is_v4[i / m->nb_ports]};
 }

@@ -8,7 +8,7 @@
 struct shared_map;
 struct turn_config;
 
-struct shared_place {
+struct shared_relayed {
 	uint32_t addr; // index of the relay address
 	uint16_t port;
 	bool is_v4;
@@ -24,5 +24,5 @@ bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t por
 // Number of shared addresses of a worker.
 uint32_t shared_map_count(const struct shared_map *m, unsigned int worker);
 // The shared address of a worker with this number, which is below shared_map_count.
-struct shared_place shared_map_place(
+struct shared_relayed shared_map_relayed(
 	const struct shared_map *m, unsigned int worker, uint32_t number);

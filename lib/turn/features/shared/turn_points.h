@@ -3,7 +3,7 @@
 #pragma once
 
 #include "features/shared/owner.h"
-#include "features/shared/places.h"
+#include "features/shared/shared_slots.h"
 #include "features/shared/shared.h"
 #include "features/shared/shared_map.h"
 
@@ -18,7 +18,8 @@
 		turn_shared_slots)
 #define SHARED_PARTS(X) \
 	X(struct shared, shared, shared_size, shared_init, SHARED_ROUND, shared_check)
-#define SHARED_RELAYED(X) \
-	X(places_has_family, places_vacant, places_take, places_take_at, places_give, places_locate)
+#define SHARED_RELAYED(X)                                                                        \
+	X(shared_slots_has_family, shared_slots_vacant, shared_slots_take, shared_slots_take_at, \
+		shared_slots_give, shared_slots_locate)
 #define SHARED_PEERS(X) X(shared_look_up, owner_ask, shared_find, owner_send)
 #define SHARED_REGISTERED(X) X(owner_bind, owner_has, shared_forget, shared_records, owner_put)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chooses shared relayed transport addresses for allocations, and counts the allocations on each.
-#include "features/shared/places.h"
+#include "features/shared/shared_slots.h"
 #include "invariant.h"
 #include "shard.h"
 
-bool places_has_family(const struct turn_shard *s, bool is_v4)
+bool shared_slots_has_family(const struct turn_shard *s, bool is_v4)
 {
 	return s->shared.nb_family[is_v4] > 0;
 }
 
-void places_vacant(const struct turn_shard *s, struct vacancy_family *f)
+void shared_slots_vacant(const struct turn_shard *s, struct vacancy_family *f)
 {
 	f->nb = s->shared.slots.free + s->shared.slots.limbo;
 }
@@ -35,8 +35,8 @@ static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
 	for (i = 0; i < s->shared.nb; i++) {
 		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
 
-		if (address[i].place.is_v4 != is_v4 || order > 0 ||
-			turn_relay_map_lost(s->map, address[i].place.addr))
+		if (address[i].relayed.is_v4 != is_v4 || order > 0 ||
+			turn_relay_map_lost(s->map, address[i].relayed.addr))
 			continue;
 		nb = order < 0 ? 1 : nb + 1;
 		best = order < 0 ? &address[i] : best;
@@ -45,8 +45,8 @@ static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
 		return TURN_NONE;
 	nth = csprng_below(s->rng, nb);
 	for (i = 0; i < s->shared.nb; i++)
-		if (address[i].place.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
-			!turn_relay_map_lost(s->map, address[i].place.addr) && nth-- == 0)
+		if (address[i].relayed.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
+			!turn_relay_map_lost(s->map, address[i].relayed.addr) && nth-- == 0)
 			break;
 	return i;
 }
@@ -64,21 +64,21 @@ static enum turn_refusal take_number(struct turn_shard *s, uint32_t number, uint
 	return TURN_GRANTED;
 }
 
-enum turn_refusal places_take(struct turn_shard *s, bool is_v4, uint32_t *slot)
+enum turn_refusal shared_slots_take(struct turn_shard *s, bool is_v4, uint32_t *slot)
 {
 	const uint32_t number = choose_address(s, is_v4);
 
 	return number != TURN_NONE ? take_number(s, number, slot) : TURN_REFUSED_RELAY_LOST;
 }
 
-enum turn_refusal places_take_at(struct turn_shard *s, uint32_t number, uint32_t *slot)
+enum turn_refusal shared_slots_take_at(struct turn_shard *s, uint32_t number, uint32_t *slot)
 {
-	return turn_relay_map_lost(s->map, s->shared.address[number].place.addr)
+	return turn_relay_map_lost(s->map, s->shared.address[number].relayed.addr)
 		? TURN_REFUSED_RELAY_LOST
 		: take_number(s, number, slot);
 }
 
-void places_give(struct turn_shard *s, uint32_t slot)
+void shared_slots_give(struct turn_shard *s, uint32_t slot)
 {
 	struct shared *h = &s->shared;
 
@@ -88,10 +88,11 @@ void places_give(struct turn_shard *s, uint32_t slot)
 	pool_give(&h->slots, slot);
 }
 
-uint32_t places_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
+uint32_t shared_slots_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
 {
-	const struct shared_place *place = &s->shared.address[s->shared.slot[slot].number].place;
+	const struct shared_relayed *relayed =
+		&s->shared.address[s->shared.slot[slot].number].relayed;
 
-	*port = place->port;
-	return place->addr;
+	*port = relayed->port;
+	return relayed->addr;
 }
