@@ -14,14 +14,14 @@
 #include "control.h"
 #include "log/log.h"
 #include "socket/commands.h"
-#include "socket/place.h"
+#include "socket/socket_file.h"
 #include "stun.h"
 
 #define TICK_MS 1000
 
 struct running {
 	struct control control; // must be first: see mgmt_control_start
-	struct place place;
+	struct socket_file file;
 	pthread_t thread;
 	int stop; // eventfd
 };
@@ -80,7 +80,7 @@ static void free_all(struct running *r)
 {
 	clients_close(&r->control.clients);
 	facts_close(&r->control);
-	place_close(&r->place);
+	socket_file_close(&r->file);
 	stun_crypto_free(r->control.crypto);
 	if (r->stop >= 0)
 		close(r->stop);
@@ -96,7 +96,7 @@ static int start_thread(struct running *r)
 	k->crypto = stun_crypto_create();
 	if (k->crypto == NULL || facts_open(k) != 0)
 		return -ENOMEM;
-	rc = clients_open(&k->clients, r->place.fd, k->conf->control.connections);
+	rc = clients_open(&k->clients, r->file.fd, k->conf->control.connections);
 	if (rc != 0)
 		return rc;
 	r->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -138,7 +138,7 @@ int mgmt_control_start(
 	r->control.events = parts->events;
 	r->control.reload = parts->reload;
 	r->control.drain = parts->drain;
-	rc = place_open(&r->place, c, error, sizeof(error));
+	rc = socket_file_open(&r->file, c, error, sizeof(error));
 	if (rc == 0) {
 		rc = start_thread(r);
 		snprintf(error, sizeof(error), "%s", strerror(-rc));
@@ -147,7 +147,7 @@ int mgmt_control_start(
 		free_all(r);
 		return rc == 1 ? 0 : tolerate_failure(c, rc, error);
 	}
-	LOG(CONTROL, INFO, "%s, for %s%s", r->place.path,
+	LOG(CONTROL, INFO, "%s, for %s%s", r->file.path,
 		c->control.group != NULL ? "group " : "the user of this process",
 		c->control.group != NULL ? c->control.group : "");
 	*out = &r->control;

@@ -12,18 +12,18 @@
 
 bool mgmt_conflicts_tell(struct mgmt_conflicts *m, const struct addr *a, uint64_t now_ms)
 {
-	unsigned int place = MGMT_CONFLICTS;
+	unsigned int index = MGMT_CONFLICTS;
 
 	for (unsigned int i = 0; i < MGMT_CONFLICTS; i++) {
 		if (now_ms >= m->told[i].until_ms)
-			place = i;
+			index = i;
 		else if (addr_eq(&m->told[i].addr, a))
 			return false;
 	}
-	if (place == MGMT_CONFLICTS)
+	if (index == MGMT_CONFLICTS)
 		return false;
-	m->told[place].addr = *a;
-	m->told[place].until_ms = now_ms + MGMT_CONFLICTS_MS;
+	m->told[index].addr = *a;
+	m->told[index].until_ms = now_ms + MGMT_CONFLICTS_MS;
 	return true;
 }
 

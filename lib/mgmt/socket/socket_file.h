@@ -8,7 +8,7 @@
 
 struct conf;
 
-struct place {
+struct socket_file {
 	int fd; // listens; -1 = not open
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	struct stat made; // the file
@@ -17,6 +17,6 @@ struct place {
 // Creates the configured socket: owned by process.user if that is set, mode 0600, or 0660 for the
 // configured group. It replaces the socket of a dead process, but not one that a process listens
 // on. 0; 1: no socket is configured; -errno with a reason in error, which says what to do.
-int place_open(struct place *p, const struct conf *c, char *error, size_t len);
+int socket_file_open(struct socket_file *p, const struct conf *c, char *error, size_t len);
 // Closes it, and removes the file if it is still the one that was created.
-void place_close(struct place *p);
+void socket_file_close(struct socket_file *p);

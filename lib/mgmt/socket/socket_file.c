@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "conf.h"
-#include "socket/place.h"
+#include "socket/socket_file.h"
 
 #define FOLDER "/run/slipring"
 #define BACKLOG 64
@@ -22,7 +22,7 @@
 #define LOCK_LOOK_MS 10
 
 // Sets the path: that of the configuration, or a default with the name of the instance.
-static int path_of(struct place *p, const struct conf *c)
+static int path_of(struct socket_file *p, const struct conf *c)
 {
 	const char *prefix = c->eal_file_prefix;
 	int n;
@@ -36,7 +36,7 @@ static int path_of(struct place *p, const struct conf *c)
 	return n < (int)sizeof(p->path) ? 0 : -ENAMETOOLONG;
 }
 
-static struct sockaddr_un address_of(const struct place *p)
+static struct sockaddr_un address_of(const struct socket_file *p)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
@@ -46,7 +46,7 @@ static struct sockaddr_un address_of(const struct place *p)
 
 // Locks a file next to the socket, so that only one of two processes replaces a dead socket. Other
 // users cannot open that file, so they cannot block a start. Returns the descriptor or -errno.
-static int place_lock(const struct place *p, bool make)
+static int socket_file_lock(const struct socket_file *p, bool make)
 {
 	char copy[sizeof(p->path)], name[sizeof(p->path) + 8];
 	const struct timespec pause = {.tv_nsec = LOCK_LOOK_MS * 1000000L};
@@ -71,7 +71,7 @@ static int place_lock(const struct place *p, bool make)
 
 // Removes the socket of a dead process. -EADDRINUSE: a process listens there; -ENOTSOCK: it is
 // another kind of file.
-static int clear_stale(const struct place *p)
+static int clear_stale(const struct socket_file *p)
 {
 	const struct sockaddr_un a = address_of(p);
 	struct stat st;
@@ -95,7 +95,7 @@ static int clear_stale(const struct place *p)
 // Gives the socket to a user or a group ((uid_t)-1 or (gid_t)-1: no change), and then sets its mode
 // (0: no change). A user who may write to the directory could replace the file, so this acts on the
 // file that was created. 0 or -errno.
-static int give_socket(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
+static int give_socket(const struct socket_file *p, uid_t uid, gid_t gid, mode_t mode)
 {
 	const int fd = open(p->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char self[32];
@@ -116,7 +116,7 @@ static int give_socket(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
 	return rc;
 }
 
-static int give_to_group(const struct place *p, const char *name, char *error, size_t len)
+static int give_to_group(const struct socket_file *p, const char *name, char *error, size_t len)
 {
 	const struct group *g = getgrnam(name);
 	int rc;
@@ -134,7 +134,7 @@ static int give_to_group(const struct place *p, const char *name, char *error, s
 	return rc;
 }
 
-static int give_to_user(const struct place *p, const char *name, char *error, size_t len)
+static int give_to_user(const struct socket_file *p, const char *name, char *error, size_t len)
 {
 	const struct passwd *u = getpwnam(name);
 	int rc;
@@ -154,7 +154,7 @@ static int give_to_user(const struct place *p, const char *name, char *error, si
 
 // Sets the group first, because a process that gave the socket away may no longer set its mode.
 // Until then only the user that started the process can open it.
-static int give_away(const struct place *p, const struct conf *c, char *error, size_t len)
+static int give_away(const struct socket_file *p, const struct conf *c, char *error, size_t len)
 {
 	int rc = 0;
 
@@ -179,7 +179,7 @@ static const char *error_advice(int rc)
 	}
 }
 
-static int bind_there(struct place *p)
+static int bind_there(struct socket_file *p)
 {
 	const struct sockaddr_un a = address_of(p);
 
@@ -193,15 +193,15 @@ static int bind_there(struct place *p)
 	return 0;
 }
 
-int place_open(struct place *p, const struct conf *c, char *error, size_t len)
+int socket_file_open(struct socket_file *p, const struct conf *c, char *error, size_t len)
 {
 	int rc, folder;
 
-	*p = (struct place){.fd = -1};
+	*p = (struct socket_file){.fd = -1};
 	if (c->control.socket != NULL && c->control.socket[0] == '\0')
 		return 1;
 	rc = path_of(p, c);
-	folder = rc == 0 ? place_lock(p, c->control.socket == NULL) : rc;
+	folder = rc == 0 ? socket_file_lock(p, c->control.socket == NULL) : rc;
 	rc = folder < 0 ? folder : clear_stale(p);
 	if (rc == 0)
 		rc = bind_there(p);
@@ -212,11 +212,11 @@ int place_open(struct place *p, const struct conf *c, char *error, size_t len)
 	if (folder >= 0)
 		close(folder);
 	if (rc != 0)
-		place_close(p);
+		socket_file_close(p);
 	return rc;
 }
 
-void place_close(struct place *p)
+void socket_file_close(struct socket_file *p)
 {
 	struct stat st;
 

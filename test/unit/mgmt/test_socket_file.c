@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "conf.h"
-#include "socket/place.h"
+#include "socket/socket_file.h"
 #include "test.h"
 
 static char folder[] = "/tmp/control-XXXXXX", path[64], lock[80], error[256];
@@ -36,32 +36,32 @@ static int teardown(void **state)
 
 static void only_its_owner_may_open_it(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	struct stat st;
 
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(S_ISSOCK(st.st_mode));
 	assert_int_equal(st.st_mode & 07777, 0600);
-	place_close(&p);
+	socket_file_close(&p);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void its_group_may_when_there_is_one(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	struct stat st;
 
 	if (geteuid() != 0)
 		skip();
 	conf.control.group = (char *)(uintptr_t) "daemon";
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0660);
 	assert_int_equal(st.st_gid, 1); // Debian's
-	place_close(&p);
+	socket_file_close(&p);
 	conf.control.group = (char *)(uintptr_t) "no-such-group";
-	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "control.group"));
 	assert_int_equal(access(path, F_OK), -1);
 }
@@ -69,26 +69,26 @@ static void its_group_may_when_there_is_one(void **state)
 // The members of process.user, which the process has not adopted yet, can use it afterwards.
 static void the_socket_belongs_to_the_later_user(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	struct stat st;
 
 	if (geteuid() != 0)
 		skip();
 	conf.process.user = (char *)(uintptr_t) "daemon";
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_uid, 1); // Debian's
 	assert_int_equal(st.st_mode & 07777, 0600);
-	place_close(&p);
+	socket_file_close(&p);
 	conf.control.group = (char *)(uintptr_t) "adm";
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_uid, 1);
 	assert_int_equal(st.st_gid, 4);
 	assert_int_equal(st.st_mode & 07777, 0660);
-	place_close(&p);
+	socket_file_close(&p);
 	conf.process.user = (char *)(uintptr_t) "no-such-user";
-	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "process.user: there is no user no-such-user"));
 	assert_int_equal(access(path, F_OK), -1);
 }
@@ -97,56 +97,56 @@ static void the_socket_belongs_to_the_later_user(void **state)
 static void a_lock_on_the_folder_holds_nobody_up(void **state)
 {
 	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
-	struct place p;
+	struct socket_file p;
 	struct stat st;
 
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	assert_int_equal(stat(lock, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	place_close(&p);
+	socket_file_close(&p);
 	close(fd);
 }
 
 // A start does not wait forever for another one that is stopped in the middle.
 static void a_lock_that_stays_is_an_error(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	int fd;
 
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	fd = open(lock, O_RDWR | O_CREAT, 0600);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_int_not_equal(error[0], '\0');
 	close(fd);
 }
 
 static void a_dead_process_is_replaced_and_a_live_one_is_not(void **state)
 {
-	struct place live, late;
+	struct socket_file live, late;
 	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
 	memcpy(a.sun_path, path, sizeof(path));
 	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
 	close(fd); // and the file is kept
-	assert_int_equal(place_open(&live, &conf, error, sizeof(error)), 0);
-	assert_true(place_open(&late, &conf, error, sizeof(error)) < 0);
+	assert_int_equal(socket_file_open(&live, &conf, error, sizeof(error)), 0);
+	assert_true(socket_file_open(&late, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "another process"));
 	assert_int_equal(access(path, F_OK), 0);
-	place_close(&live);
+	socket_file_close(&live);
 }
 
 static void a_file_that_is_no_socket_stays(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	fclose(file);
-	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "not a socket"));
 	assert_int_equal(access(path, F_OK), 0);
 }
@@ -154,26 +154,26 @@ static void a_file_that_is_no_socket_stays(void **state)
 // A process that has taken the path since keeps it.
 static void a_replaced_file_stays(void **state)
 {
-	struct place p;
+	struct socket_file p;
 	FILE *file;
 
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
 	assert_int_equal(unlink(path), 0);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fclose(file);
-	place_close(&p);
+	socket_file_close(&p);
 	assert_int_equal(access(path, F_OK), 0);
 }
 
 static void no_socket_and_a_missing_folder(void **state)
 {
-	struct place p;
+	struct socket_file p;
 
 	conf.control.socket = (char *)(uintptr_t) "";
-	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 1);
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 1);
 	conf.control.socket = (char *)(uintptr_t) "/tmp/no/such/folder/control.sock";
-	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "RuntimeDirectory"));
 }
 
