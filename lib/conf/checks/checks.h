@@ -108,12 +108,12 @@ int conf_learns_check(struct conf_ctx *x, uint32_t port);
 // -EINVAL.
 int conf_pools_check(struct conf_ctx *x);
 
-// places.c: the number of allocations, in total and per user.
+// allocations.c: the number of allocations, in total and per user.
 
 // Fills limits.allocations and limits.per-user if the file does not give them. Returns 0.
-int conf_places_fill(struct conf_ctx *x);
+int conf_allocations_fill(struct conf_ctx *x);
 // Warns if one of several users may take all relay ports of a family.
-void conf_places_warn(const struct conf *c, struct conf_report *r);
+void conf_allocations_warn(const struct conf *c, struct conf_report *r);
 
 // reach.c: warnings of values that reach less than the operator may think.
 

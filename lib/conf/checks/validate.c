@@ -136,7 +136,7 @@ static int fill_relay(struct conf_ctx *x)
 		rc = -EINVAL;
 	CONF_FILLS(X)
 #undef X
-	conf_places_fill(x);
+	conf_allocations_fill(x);
 	return rc;
 }
 

@@ -233,7 +233,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);
-	conf_places_warn(c, r);
+	conf_allocations_warn(c, r);
 	warn_limits(c, r);
 	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);

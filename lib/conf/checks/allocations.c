@@ -6,7 +6,7 @@
 #include "reading/node.h"
 #include "problems.h"
 
-#define PLACES_MOST 16777216 // maximum of limits.allocations
+#define ALLOCATIONS_MAX 16777216 // maximum of limits.allocations
 #define USER_PART 4 // one user may have one part in this number of parts,
 #define USER_LEAST 2 // and always a pair, or one allocation of each family
 
@@ -35,7 +35,7 @@ static uint64_t ports_of(const struct turn_config *t, bool is_v4)
 
 // Counts the allocations that users share: those of the family with the fewest ports, or all
 // allocations where ports are shared.
-static uint64_t count_places(const struct turn_config *t)
+static uint64_t count_allocations(const struct turn_config *t)
 {
 	const uint64_t v4 = ports_of(t, true), v6 = ports_of(t, false);
 
@@ -46,30 +46,30 @@ static uint64_t count_places(const struct turn_config *t)
 
 static uint32_t user_default(const struct turn_config *t)
 {
-	const uint64_t part = count_places(t) / USER_PART;
+	const uint64_t part = count_allocations(t) / USER_PART;
 
 	if (turn_config_one_user(t))
 		return 0;
 	return part > USER_LEAST ? (uint32_t)part : USER_LEAST;
 }
 
-int conf_places_fill(struct conf_ctx *x)
+int conf_allocations_fill(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
 	const uint64_t all = ports_of(t, true) + ports_of(t, false);
 
 	if (conf_node_by_field(x->root, &t->limits.allocations, 0) == NULL &&
 		t->limits.allocations == 0)
-		t->limits.allocations = all < PLACES_MOST ? (uint32_t)all : PLACES_MOST;
+		t->limits.allocations = all < ALLOCATIONS_MAX ? (uint32_t)all : ALLOCATIONS_MAX;
 	if (conf_node_by_field(x->root, &t->limits.per_user, 0) == NULL)
 		t->limits.per_user = user_default(t);
 	return 0;
 }
 
-void conf_places_warn(const struct conf *c, struct conf_report *r)
+void conf_allocations_warn(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
-	const uint64_t all = count_places(t);
+	const uint64_t all = count_allocations(t);
 
 	if (turn_config_one_user(t) || (t->limits.per_user != 0 && t->limits.per_user < all))
 		return;
