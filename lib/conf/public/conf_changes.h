@@ -27,13 +27,13 @@ struct conf_change {
 unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	void (*tell)(void *ctx, const struct conf_change *c), void *ctx);
 
-// Loads the file of a running configuration again, like conf_load_and_report. Where the network gives
-// addresses, the new configuration gets those that running has.
+// Loads the file of a running configuration again, like conf_load_and_report. Where the network
+// gives addresses, the new configuration gets those that running has.
 struct conf *conf_load_again(const struct conf *running, struct conf_report *r);
-// The key that conf_load_and_report got for c, or has made.
+// Returns the key for hashes that conf_load_and_report was given for c, or made itself.
 struct hash_key conf_said_key(const struct conf *c);
-// Second half of conf_load_again, for a configuration that conf_load_and_report has loaded with the path
-// and the key of running. Takes ownership of c: returns it, or NULL after an error.
+// Second half of conf_load_again, for a configuration that conf_load_and_report has loaded with
+// the path and the key of running. Takes ownership of c: returns it, or NULL after an error.
 struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct conf_report *r);
 // Merges two configurations: hot keys from fresh, all others from running, in whatever order the
 // two files have their entries. The result points into both, which must outlive it. conf_merge_free

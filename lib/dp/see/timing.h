@@ -13,8 +13,8 @@ struct worker;
 #define TIMING_EACH 1024
 
 // Datagrams from ports are counted in blocks of TIMING_EACH, and one of each block is timed. Its
-// position is random within the first half of the block: so no period of the traffic aligns with it,
-// and two timed datagrams are never close.
+// position is random within the first half of the block. So no period of the traffic aligns with
+// it, and two timed datagrams are never close.
 struct timing {
 	int32_t left; // datagrams before the next timed one
 	uint16_t position; // position of the last one in its block

@@ -30,8 +30,8 @@ struct mgmt_reload_state {
 	char text[256]; // a sentence for the log and for people
 };
 
-// running: the configuration of conf_load_and_report that the data path was started with; reloads write
-// the new values into it. The parts must outlive the result. NULL without memory.
+// running: the configuration from conf_load_and_report with which the data path was started;
+// reloads write the new values into it. The parts must outlive the result. NULL without memory.
 struct mgmt_reload *mgmt_reload_open(const struct own_parts *parts, struct conf *running);
 // Gives up a running reload. Call it before dp_stop. NULL is fine.
 void mgmt_reload_close(struct mgmt_reload *r);
