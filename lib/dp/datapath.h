@@ -85,7 +85,7 @@ struct dp {
 	pthread_mutex_t policy_lock; // protects policy and policy_next
 	struct reload *reload; // reload in progress, or NULL; management lcore
 	struct reload *reload_left; // the last reload, not freed yet, or NULL
-	struct alternates alternates;
+	struct intake intake;
 	uint8_t boot_key[32]; // key of nonces, which all policies share, and of the NICs' hashes
 	struct turn_quota *quota; // atomic inside; all workers write it
 #define X(type, field, of_each, in_each, make, take, close) type field;

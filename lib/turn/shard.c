@@ -344,9 +344,9 @@ void turn_shard_move(struct turn_shard *s, const struct turn_config *c)
 		s->listener[i].endpoint = c->listeners[i].endpoint;
 }
 
-void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a)
+void turn_shard_set_intake(struct turn_shard *s, const struct turn_intake *i)
 {
-	s->alternates = a;
+	s->intake = *i;
 }
 
 static uint32_t earlier_of(uint32_t a, uint32_t b)

@@ -90,7 +90,7 @@ struct turn_shard {
 	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
-	const struct turn_alternates *alternates; // NULL = the box does not drain
+	struct turn_intake intake;
 	// True if peers' datagrams need more checks than that of the permission, because relay
 	// ports are shared or realms have relay pools.
 	bool peers_asked;

@@ -52,6 +52,13 @@ static inline bool model_may_lack_moves(const struct turn_config *c)
 #define MODEL_RESERVATIONS false
 #endif
 
+// Clients may be sent to other servers.
+#ifdef FEATURE_ALTERNATES
+#define MODEL_ALTERNATES true
+#else
+#define MODEL_ALTERNATES false
+#endif
+
 // The realm MODEL_REALM comes and goes.
 #ifdef FEATURE_REALMS
 #define MODEL_REALMS true

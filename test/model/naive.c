@@ -86,12 +86,12 @@ uint32_t naive_lifetime(const struct naive *n, const struct op *op)
 }
 
 // The alternate server of the client's own address family; NULL if there is no such server.
-static const struct turn_alternate *alternate_of(const struct naive *n, const struct op *op)
+static const struct addr *alternate_of(const struct naive *n, const struct op *op)
 {
 	const bool is_v4 = addr_is_v4(&n->w->client[op->client].endpoint.addr);
 
 	for (unsigned int i = 0; i < n->nb_alternates; i++)
-		if (addr_is_v4(&n->alternate[i].addr) == is_v4)
+		if (addr_is_v4(&n->alternate[i]) == is_v4)
 			return &n->alternate[i];
 	return NULL;
 }
@@ -101,13 +101,13 @@ static const struct turn_alternate *alternate_of(const struct naive *n, const st
 static const char *judge_alternates(
 	const struct naive *n, const struct op *op, const struct outcome *o)
 {
-	const struct turn_alternate *a = alternate_of(n, op);
+	const struct addr *a = alternate_of(n, op);
 	const uint16_t port = n->config->listeners[n->w->client[op->client].listener].endpoint.port;
 
 	if (o->nb_alternates != n->nb_alternates)
 		return "alternates that are not configured";
 	for (unsigned int i = 0; i < o->nb_alternates; i++) {
-		if (!addr_eq(&o->alternate[i].addr, &a->addr) || o->alternate[i].port != port)
+		if (!addr_eq(&o->alternate[i].addr, a) || o->alternate[i].port != port)
 			return "another alternate than the client's";
 		a = a == n->alternate ? n->alternate + 1 : n->alternate;
 	}
@@ -122,17 +122,15 @@ static int is_sent(const struct naive *n, const struct op *op)
 
 	if (!n->sends || op->family > 2)
 		return 0;
-	if (n->rule.when == TURN_ALTERNATES_DRAIN)
+	if (n->drains)
 		return 1;
 	if (op->has_token || alternate_of(n, op) == NULL)
 		return 0;
-	if (n->rule.when != TURN_ALTERNATES_ALLOCATIONS)
-		return 1;
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		most += n->hold[i].used;
 		least += n->hold[i].used && naive_live(n, &n->hold[i]);
 	}
-	return least >= n->rule.min_allocations ? 1 : most >= n->rule.min_allocations ? -1 : 0;
+	return least >= n->threshold ? 1 : most >= n->threshold ? -1 : 0;
 }
 
 // Possible results for one of the two addresses that an Allocate asks for (7.2 (9)), with `beside`

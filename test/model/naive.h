@@ -8,7 +8,6 @@
 #pragma once
 
 #include "model.h"
-#include "turn_alternates.h"
 
 #define NAIVE_HOLDS 128
 #define NAIVE_RECORDS 64
@@ -70,11 +69,11 @@ struct naive {
 	uint64_t now_ms, wall_s;
 	struct naive_hold hold[NAIVE_HOLDS];
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
-	// Redirection of clients: if the server redirects, when, and to which servers of each
-	// family.
-	bool sends;
-	struct turn_alternates_rule rule;
-	struct turn_alternate alternate[2];
+	// New allocations are refused: all of them while the server drains; else those of clients
+	// with an alternate of their family, from the threshold on.
+	bool sends, drains;
+	uint32_t threshold;
+	struct addr alternate[2];
 	unsigned int nb_alternates;
 	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure
 	uint64_t successes, errors[700], drops[TURN_DROP_END], relayed, indications;

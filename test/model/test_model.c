@@ -20,7 +20,9 @@ struct run {
 	struct naive n;
 	struct fixture_told told; // of servers that have ended
 	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, alternates
+#ifdef FEATURE_ALTERNATES
 	struct turn_alternates *alternates;
+#endif
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t reloads, ended; // by reloads
 	uint64_t duals, halves, moves;
@@ -73,40 +75,64 @@ static void step_clock(struct run *r)
 		turn_shard_check(f_of(r)->shard);
 }
 
-// Clients are redirected no more; a shard that continues has been notified.
-static void no_alternates(struct run *r)
+// Which new allocations the shard refuses. The old alternates are freed after it knows.
+static void tell_intake(struct run *r, struct turn_intake *next)
 {
+	turn_shard_set_intake(f_of(r)->shard, next);
+#ifdef FEATURE_ALTERNATES
 	turn_alternates_free(r->alternates);
-	r->alternates = NULL;
+	r->alternates = next->alternates;
+#endif
+}
+
+// A process ends, and what it refuses.
+static void no_intake(struct run *r)
+{
+	tell_intake(r, &(struct turn_intake){0});
 	r->n.sends = false;
 }
 
-// Now and then the server drains for a while, or redirects clients for another reason, with its
-// current alternates.
-static void step_alternates(struct run *r)
+#ifdef FEATURE_ALTERNATES
+// Begins to redirect clients to a server of none, one or both families, for one of the reasons.
+static void redirect(struct run *r, struct turn_intake *next)
 {
 	static const char *const alternates[2] = {"203.0.113.9", "2001:db8:9::9"};
 	struct naive *n = &r->n;
-	struct turn_alternates *old = r->alternates;
+	const uint32_t which = test_rand_below(&r->rand, 4);
+	const struct turn_alternates_rule rule = {
+		.when = (enum turn_alternates_when)test_rand_below(&r->rand, 4),
+		.min_allocations = 1 + test_rand_below(&r->rand, 6)};
+	struct turn_alternate list[2] = {0};
+
+	n->drains = rule.when == TURN_ALTERNATES_DRAIN;
+	n->threshold = rule.when == TURN_ALTERNATES_ALLOCATIONS ? rule.min_allocations : 0;
+	for (unsigned int i = 0; i < 2; i++)
+		if ((which & 1u << i) != 0) {
+			addr_parse(alternates[i], &n->alternate[n->nb_alternates]);
+			list[n->nb_alternates].addr = n->alternate[n->nb_alternates];
+			n->nb_alternates++;
+		}
+	next->alternates = turn_alternates_create(&rule, list, n->nb_alternates);
+	assert_non_null(next->alternates);
+}
+#endif
+
+// Now and then the server drains for a while, or redirects clients for another reason.
+static void step_intake(struct run *r)
+{
+	struct naive *n = &r->n;
+	struct turn_intake next = {0};
 
 	if (test_rand_below(&r->rand, n->sends ? 100 : 1000) != 0)
 		return;
-	n->sends = !n->sends;
+	n->sends = n->drains = !n->sends;
 	n->nb_alternates = 0;
-	r->alternates = NULL;
-	if (n->sends) {
-		const uint32_t which = test_rand_below(&r->rand, 4);
-
-		n->rule.when = (enum turn_alternates_when)test_rand_below(&r->rand, 4);
-		n->rule.min_allocations = 1 + test_rand_below(&r->rand, 6);
-		for (unsigned int i = 0; i < 2; i++)
-			if ((which & 1u << i) != 0)
-				addr_parse(alternates[i], &n->alternate[n->nb_alternates++].addr);
-		r->alternates = turn_alternates_create(&n->rule, n->alternate, n->nb_alternates);
-		assert_non_null(r->alternates);
-	}
-	turn_shard_set_alternates(f_of(r)->shard, r->alternates);
-	turn_alternates_free(old);
+#ifdef FEATURE_ALTERNATES
+	if (n->sends)
+		redirect(r, &next);
+#endif
+	next.drains = n->drains;
+	tell_intake(r, &next);
 }
 
 static void route(struct run *r, const struct op *op)
@@ -226,7 +252,7 @@ static void step_restart(struct run *r)
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
 		if (a->lost[i] != lost[i])
 			complain(r, NULL, turn_state_loss_text(i));
-	no_alternates(r); // belongs to a process
+	no_intake(r); // belongs to a process
 }
 
 static void run_world(struct run *r, uint64_t ops)
@@ -241,12 +267,12 @@ static void run_world(struct run *r, uint64_t ops)
 	while (r->ops < end) {
 		step_clock(r);
 		step_restart(r);
-		step_alternates(r);
+		step_intake(r);
 		if (test_rand_below(&r->rand, RELOAD_EVERY) == 0)
 			reload(r);
 		step(r);
 	}
-	no_alternates(r);
+	no_intake(r);
 	restart_close(&r->s); // finds leftovers in the quota
 	told_add(r);
 	wrong = naive_judge_end(&r->n, &r->told);
@@ -290,6 +316,12 @@ static bool is_not_here(enum turn_refusal refusal)
 #else
 	case TURN_REFUSED_QUOTA_PAIR:
 	case TURN_REFUSED_TOKEN:
+#endif
+#ifndef FEATURE_ALTERNATES
+	case TURN_REFUSED_ALTERNATE:
+	case TURN_REFUSED_ALTERNATE_ALWAYS:
+	case TURN_REFUSED_ALTERNATE_ALLOCATIONS:
+	case TURN_REFUSED_ALTERNATE_DATAGRAMS:
 #endif
 #ifndef FEATURE_REALMS
 	case TURN_REFUSED_QUOTA_REALM:
@@ -348,7 +380,8 @@ static void check_coverage(const struct run *r)
 	if (r->ops < OPS)
 		return;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		assert_true(r->errors[codes[i]] > 0 || (codes[i] == 405 && !MODEL_MOBILITY));
+		assert_true(r->errors[codes[i]] > 0 || (codes[i] == 405 && !MODEL_MOBILITY) ||
+			(codes[i] == 300 && !MODEL_ALTERNATES));
 	for (unsigned int d = 0; d < TURN_DROP_END; d++) {
 		bool expected = true;
 

@@ -68,10 +68,7 @@ static void take_values(struct conf *dst, const struct conf *src)
 	dst->tls = src->tls;
 	dst->log = src->log;
 	dst->records = src->records;
-	dst->alternate = src->alternate;
 	// The command does not change: the process that runs it got it at the start.
-	dst->drain.alternates = src->drain.alternates;
-	dst->drain.nb_alternates = src->drain.nb_alternates;
 	dst->drain.deadline_s = src->drain.deadline_s;
 	dst->drain.below = src->drain.below;
 	dst->said = src->said;

@@ -14,13 +14,11 @@ static const char *const hot[] = {
 #define X(key) key,
 	CONF_HOT_KEYS(X)
 #undef X
-		"alternate",
-	"auth.nonce",
+		"auth.nonce",
 	"auth.rest-expiry",
 	"auth.secret-files",
 	"auth.secrets",
 	"auth.users",
-	"drain.alternates",
 	"drain.below",
 	"drain.deadline",
 	"dtls.handshake",

@@ -28,8 +28,6 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
-	{"alternate.servers", {"address"}},
-	{"drain.alternates", {"address"}},
 #define X(list, key) {list, {key}},
 	CONF_IDS(X)
 #undef X

@@ -155,13 +155,6 @@ const struct conf_named *conf_twin_of(struct conf_named *list, size_t nb);
 // True if the peers of some realm can be in both of two relay pools, given by name.
 bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool);
 
-// alternates.c: checks of the sections alternate and drain.
-
-// 0 or -EINVAL. Own addresses have been gathered.
-int conf_alternates_check(struct conf_ctx *x);
-// Warns of doubtful values.
-void conf_alternates_warn(const struct conf *c, struct conf_report *r);
-
 // warn_files.c
 
 // Warns of secrets in files that every user of the host can read.

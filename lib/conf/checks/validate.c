@@ -140,12 +140,22 @@ static int fill_relay(struct conf_ctx *x)
 	return rc;
 }
 
+static int check_command(struct conf_ctx *x)
+{
+	const struct conf_drain *d = &x->conf->drain;
+
+	if (d->nb_on_change == 0 || d->on_change[0][0] == '/')
+		return 0;
+	return conf_fail(x, conf_node_by_field(x->root, &d->on_change, 0),
+		"must begin with the absolute path of a program, such as /etc/slipring/on-change");
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, fill_relay, check_family, conf_ports_check, conf_packets_check,
 		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_logins_check,
-		check_records, check_control, check_state, check_crash, conf_alternates_check,
+		check_records, check_control, check_state, check_crash, check_command,
 #define X(check) check,
 		CONF_CHECKS(X)
 #undef X

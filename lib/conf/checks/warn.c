@@ -228,7 +228,6 @@ static void warn_log(const struct conf *c, struct conf_report *r)
 void conf_warnings(const struct conf *c, struct conf_report *r)
 {
 	warn_log(c, r);
-	conf_alternates_warn(c, r);
 	warn_lcores(c, r);
 	warn_workers(c, r);
 	warn_exceptions(c, r);

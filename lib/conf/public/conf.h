@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "addr.h"
-#include "conf_alternate.h"
 #include "conf_drain.h"
 #include "conf_log.h"
 #include "conf_process.h"
@@ -266,7 +265,6 @@ struct conf {
 	struct conf_log log;
 	struct conf_records records; // turn.interim_s belongs to it
 	struct conf_control control;
-	struct conf_alternate alternate;
 	struct conf_drain drain;
 	struct conf_process process;
 	struct conf_state state;

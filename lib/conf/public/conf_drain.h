@@ -4,11 +4,7 @@
 
 #include <stdint.h>
 
-#include "turn_alternates.h"
-
 struct conf_drain {
-	struct turn_alternate *alternates;
-	uint32_t nb_alternates;
 	uint32_t deadline_s; // 0 = no deadline
 	uint32_t below; // a drain ends once no more allocations than this are left
 	char **on_change; // program to run on each change, and its arguments

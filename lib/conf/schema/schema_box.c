@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of logs and records, the control socket, memory, neighbours, fragments and ICMP.
+#include "conf_features.h"
 #include "reading/ctx.h"
 #include "schema/schema_rows.h"
 
@@ -75,42 +76,12 @@ CONF_AREAS(AREA)
 	.help = "Existing directory for reports. Empty: standard error. Default: /var/log/slipring "
 	"if it exists, else standard error."},
 
-{"alternate", CONF_SECTION, .help = "Other servers for clients that ask for an allocation "
-	"([operations.md](operations.md)). After authentication such a client gets 300 (Try "
-	"Alternate). Clients with an allocation keep it."},
-{"alternate.servers", CONF_ITEMS, MANY(conf, alternate.servers, alternate.nb_servers),
-	.flags = CONF_SHORT, RANGE(0, 64), .help = "A hash of the client chooses one server of its "
-	"family (and one of the other). If there is no server of its family, the client is served "
-	"here. An entry may be its `address` alone. The servers must know the users, too. Without "
-	"the keys below all clients are sent there."},
-{"alternate.servers[].address", CONF_ADDR, ONE(turn_alternate, addr), REQUIRED,
-	.help = "Address at which clients reach it: an external address, if the network "
-	"translates."},
-{"alternate.servers[].port", CONF_NUMBER, ONE(turn_alternate, port), RANGE(1, 65535),
-	.help = "Its port for UDP and TCP. Default: that of the client's listener."},
-{"alternate.servers[].tls-port", CONF_NUMBER, ONE(turn_alternate, tls_port), RANGE(1, 65535),
-	.help = "Its port for TLS and DTLS. Default: that of the client's listener. Clients of a "
-	"listener with `transport: auto` are always told the listener's port."},
-{"alternate.servers[].name", CONF_TEXT, ONE(turn_alternate, name), RANGE(1, 253),
-	.help = "DNS name in its certificate, which clients over TLS and DTLS are told "
-	"(ALTERNATE-DOMAIN). Not needed if its certificate has a name of this server."},
-{"alternate.allocations", CONF_NUMBER, ONE(conf, alternate.allocations), RANGE(0, 16777216),
-	.def = "0", .help = "Clients are sent there from this number of allocations on, as "
-	"`limits.allocations` counts; 0 = any number. If two servers send clients to each other, a "
-	"client that finds both full gives up: leave one server without."},
-{"alternate.datagrams-per-second", CONF_NUMBER, ONE(conf, alternate.datagrams),
-	RANGE(0, 1000000000), .def = "0", .help = "Clients are sent there from this rate of "
-	"relayed datagrams on, both directions together, until it falls by an eighth; 0 = any "
-	"rate. Dropped datagrams do not count, so strangers turn no client away. One of these two "
-	"keys is enough."},
-
 {"drain", CONF_SECTION, .help = "A drain empties the box (`slipringctl drain`, SIGUSR1): new "
 	"allocations are refused, live ones go on, and at the end the process exits "
 	"([operations.md](operations.md))."},
-{"drain.alternates", CONF_ITEMS, .like = "alternate.servers",
-	MANY(conf, drain.alternates, drain.nb_alternates), .flags = CONF_SHORT, RANGE(0, 64),
-	.help = "Servers that take the clients, as `alternate.servers`, which is the default. If "
-	"there is no server of its family, a client gets 508."},
+#define X(...) __VA_ARGS__,
+CONF_DRAIN_ROWS(X)
+#undef X
 {"drain.deadline", CONF_TIME, ONE(conf, drain.deadline_s), RANGE(0, 2592000), .def = "1h",
 	.help = "Longest time of a drain, unless its order has another one; 0 = no limit. Then the "
 	"process exits and remaining allocations end, even with a `state.file` (`slipringctl drain "

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The alternates of all workers, and their successors. Private to lib/dp.
+// What all workers know of new allocations, and what they are about to learn. Private to lib/dp.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "turn_config.h"
+#include "turn_shard.h"
 
 struct dp;
-struct turn_alternates;
 
 // Management lcore.
-struct alternates {
-	struct turn_alternates *now, *next; // NULL = no alternates: allocations are made
+struct intake {
+	struct turn_intake now, next;
 	bool under_way;
 	uint8_t state[TURN_WORKERS_MAX]; // by worker, while a replacement is in progress
 };
 
-// Frees both. Call it after the workers have stopped.
-void alternates_free(struct dp *d);
+// Frees what both refer to. Call it after the workers have stopped.
+void intake_free(struct dp *d);

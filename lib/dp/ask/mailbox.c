@@ -49,7 +49,7 @@ static struct mailbox_slot *slot_of(struct mailbox *b, unsigned int kind)
 	case DP_ASK_POLICY:
 	case DP_ASK_JUDGE:
 	case DP_ASK_LEAVE:
-	case DP_ASK_ALTERNATES:
+	case DP_ASK_INTAKE:
 		return &b->slot[MAILBOX_CHANGES];
 	case DP_ASK_KILL:
 	case DP_ASK_CAPTURE:
@@ -179,8 +179,8 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 #undef X
 		a->walk.end = true;
 		break;
-	case DP_ASK_ALTERNATES:
-		turn_shard_set_alternates(w->shard, q->alternates);
+	case DP_ASK_INTAKE:
+		turn_shard_set_intake(w->shard, q->intake);
 		a->walk.end = true;
 		break;
 	case DP_ASK_JUDGE:

@@ -15,7 +15,7 @@ struct worker;
 // Requesters do not block each other: each has a slot of its own. Changes are answered before
 // orders, and these before questions and pages, which take turns.
 enum mailbox_slots {
-	MAILBOX_CHANGES, // from management: POLICY, JUDGE, ALTERNATES
+	MAILBOX_CHANGES, // from management: POLICY, JUDGE, INTAKE
 	MAILBOX_ORDERS, // from operators: KILL, CAPTURE, FAULT
 	MAILBOX_QUESTIONS, // from operators: all others
 	MAILBOX_PAGES, // dp_list: readers of metrics may ask at any rate

@@ -169,7 +169,7 @@ enum dp_ask {
 	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
 	DP_ASK_CAPTURE, // starts, changes or stops the worker's part in a capture
 	DP_ASK_POLICY, // replaces the worker's policy and hot by those of the question
-	DP_ASK_ALTERNATES, // replaces the worker's alternates by those of the question
+	DP_ASK_INTAKE, // tells the worker which new allocations to refuse
 	DP_ASK_JUDGE, // ends the allocations that the question's judge denies, limited like KILL
 	// ends the allocations on addresses that the question's leave names, limited like KILL
 	DP_ASK_LEAVE,
@@ -193,7 +193,7 @@ struct dp_question {
 	const struct turn_judge *judge; // for JUDGE
 	const struct turn_leave *leave; // for LEAVE
 	struct dp_fault_order fault; // for FAULT
-	const struct turn_alternates *alternates; // for ALTERNATES
+	const struct turn_intake *intake; // for INTAKE
 };
 
 // Route to a destination: egress port and next hop.

@@ -13,6 +13,7 @@
 #include "drain/drains.h"
 #include "events/events.h"
 #include "link/kernel_ports.h"
+#include "mgmt_features.h"
 #include "reload/reload.h"
 #include "reload/in_use.h"
 #include "telemetry/rows.h"
@@ -480,7 +481,9 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "links", list_links(k));
 	json_object_set_new(o, "control", control_clients(k));
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
-	json_object_set_new(o, "alternate", drains_alternate(k->drain));
+#define X(name, show) json_object_set_new(o, name, show());
+	MGMT_STATUS(X)
+#undef X
 	json_object_set_new(o, "drain", drains_shown(k->drain));
 	json_object_set_new(o, "warnings", list_warnings(k, &total));
 	return COMMAND_DONE;

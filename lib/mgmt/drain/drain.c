@@ -12,11 +12,12 @@
 #include "conf.h"
 #include "dp.h"
 #include "dp_intake.h"
-#include "features/alternates/alternate.h"
 #include "drain/hook.h"
 #include "log/log.h"
+#include "mgmt_features.h"
 #include "reload/reload.h"
 #include "state/stop.h"
+#include "turn_shard.h"
 
 #define SURE_MS 100 // how long the count must stay low: the workers' counters lag a little
 #define TELL_MS 60000 // interval of progress lines
@@ -34,7 +35,7 @@ struct mgmt_drain {
 	uint32_t deadline_s, below_first; // defaults of the configuration
 
 	// Management lcore
-	struct mgmt_alternates *alternates;
+	bool given; // the workers have been told that the server drains
 	bool told; // the state that the program was notified of last
 	uint64_t reloads; // number of ended reloads whose settings are adopted
 	uint64_t few_ms; // since when the count has been low enough; 0 = it is not
@@ -65,11 +66,9 @@ struct mgmt_drain *mgmt_drain_open(struct dp *d, const struct conf *c, struct mg
 	m->dp = d;
 	m->conf = c;
 	m->reload = r;
-	m->alternates = mgmt_alternates_open(d, c);
-	if (m->alternates == NULL) {
-		mgmt_drain_close(m);
-		return NULL;
-	}
+#define X(open, reload, choose) open(d, c);
+	MGMT_CHOOSE_INTAKE(X)
+#undef X
 	take_defaults(m);
 	mgmt_hook_tell(false);
 	return m;
@@ -79,7 +78,6 @@ void mgmt_drain_close(struct mgmt_drain *m)
 {
 	if (m == NULL)
 		return;
-	mgmt_alternates_close(m->alternates);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -161,11 +159,6 @@ void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
 	pthread_mutex_unlock(&m->lock);
 }
 
-struct mgmt_alternates *mgmt_drain_alternates(const struct mgmt_drain *m)
-{
-	return m->alternates;
-}
-
 // --- the management lcore ------------------------------------------------------------------------
 
 // Adopts the changes of a reload.
@@ -178,7 +171,27 @@ static void follow_file(struct mgmt_drain *m)
 		return;
 	m->reloads = r.ended;
 	take_defaults(m);
-	mgmt_alternates_reload(m->alternates);
+#define X(open, reload, choose) reload();
+	MGMT_CHOOSE_INTAKE(X)
+#undef X
+}
+
+// Tells the workers which new allocations to refuse, if that has changed. False without memory: the
+// next call tries again.
+static bool give_intake(struct mgmt_drain *m, bool draining, uint64_t now_ms)
+{
+	struct turn_intake next = {.drains = draining};
+	bool changed = draining != m->given;
+
+#define X(open, reload, choose)                         \
+	if (!choose(draining, now_ms, &next, &changed)) \
+		return false;
+	MGMT_CHOOSE_INTAKE(X)
+#undef X
+	m->given = draining;
+	if (changed)
+		dp_intake_set(m->dp, &next);
+	return true;
 }
 
 static void tell_progress(struct mgmt_drain *m, uint64_t now_ms)
@@ -234,12 +247,12 @@ enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
 		m->tell_ms = now_ms;
 		mgmt_hook_tell(draining);
 	}
-	if (!dp_alternates_step(m->dp))
+	if (!dp_intake_step(m->dp))
 		return MGMT_DRAIN_SOON;
 	follow_file(m);
-	if (!mgmt_alternates_give(m->alternates, draining, now_ms))
+	if (!give_intake(m, draining, now_ms))
 		return MGMT_DRAIN_WAITS;
-	if (!dp_alternates_step(m->dp))
+	if (!dp_intake_step(m->dp))
 		return MGMT_DRAIN_SOON;
 	if (!draining)
 		return MGMT_DRAIN_WAITS;

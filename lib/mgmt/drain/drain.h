@@ -8,7 +8,6 @@
 
 struct conf;
 struct dp;
-struct mgmt_alternates;
 struct mgmt_drain;
 struct mgmt_reload;
 
@@ -47,10 +46,8 @@ void mgmt_drain_ask(
 	struct mgmt_drain *m, const char *requester, const struct mgmt_drain_order *order);
 // Cancels the drain. Without a drain it does nothing. Any thread.
 void mgmt_drain_undo(struct mgmt_drain *m, const char *requester);
-// Advances the drain, and redirection under load (alternate.h). now_ms: monotonic.
+// Advances the drain, and tells workers which new allocations to refuse. now_ms: monotonic.
 // Management lcore.
 enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms);
 // Copies the state. Any thread.
 void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out);
-// The workers' rule for other servers; the drain owns it. Any thread.
-struct mgmt_alternates *mgmt_drain_alternates(const struct mgmt_drain *m);

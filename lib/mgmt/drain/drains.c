@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "conf.h"
-#include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "log/log.h"
 #include "socket/fields.h"
@@ -45,31 +44,6 @@ bool drains_told(struct mgmt_drain *m, char *buf, size_t len)
 			"%" PRIu64,
 			s.allocations, s.refused);
 	return s.draining;
-}
-
-json_t *drains_alternate(struct mgmt_drain *m)
-{
-	static const char *const reasons[] = {
-		[TURN_ALTERNATES_ALWAYS] = "always",
-		[TURN_ALTERNATES_DATAGRAMS] = "datagrams",
-		[TURN_ALTERNATES_ALLOCATIONS] = "allocations",
-	};
-	struct mgmt_alternates_state s;
-	json_t *o = json_object();
-
-	mgmt_alternates_state(mgmt_drain_alternates(m), &s);
-	json_object_set_new(o, "servers", shown_number(s.servers));
-	if (s.servers == 0)
-		return o;
-	json_object_set_new(o, "sends", s.sends ? json_string(reasons[s.reason]) : json_null());
-	json_object_set_new(o, "sent", shown_number(s.sent));
-	if (s.allocations_from > 0)
-		json_object_set_new(o, "allocations_from", shown_number(s.allocations_from));
-	if (s.datagrams_from > 0) {
-		json_object_set_new(o, "datagrams_from", shown_number(s.datagrams_from));
-		json_object_set_new(o, "datagrams", shown_number(s.datagrams));
-	}
-	return o;
 }
 
 static enum command_end answer_drain(struct command *c)

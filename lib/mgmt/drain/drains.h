@@ -9,7 +9,5 @@ enum command_end drains_drain(struct command *c);
 enum command_end drains_undrain(struct command *c);
 // The state of the drain as an object. Without a drain it has one member.
 json_t *drains_shown(struct mgmt_drain *m);
-// The state of redirection to other servers, for status. Without servers it has one member.
-json_t *drains_alternate(struct mgmt_drain *m);
 // Writes a sentence for people during a drain. False without a drain.
 bool drains_told(struct mgmt_drain *m, char *buf, size_t len);

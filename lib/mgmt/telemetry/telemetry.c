@@ -11,10 +11,10 @@
 #include "clock.h"
 #include "dp_realms.h"
 #include "dpdk_compat.h"
-#include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "events/events.h"
 #include "log/log.h"
+#include "mgmt_features.h"
 #include "telemetry/meanings.h"
 #include "records/records.h"
 #include "reload/reload.h"
@@ -118,27 +118,6 @@ static int handle_drain(const char *params, struct rte_tel_data *out)
 	rte_tel_data_add_dict_u64(out, "below", s.below);
 	rte_tel_data_add_dict_u64(out, "allocations", s.allocations);
 	rte_tel_data_add_dict_u64(out, "refused", s.refused);
-	return 0;
-}
-
-// Without servers, it answers with their number alone.
-static int handle_alternate(const char *params, struct rte_tel_data *out)
-{
-	struct mgmt_alternates_state s;
-
-	mgmt_alternates_state(mgmt_drain_alternates(state.drain), &s);
-	rte_tel_data_start_dict(out);
-	rte_tel_data_add_dict_u64(out, "servers", s.servers);
-	if (s.servers == 0)
-		return 0;
-	rte_tel_data_add_dict_u64(out, "sends", s.sends);
-	rte_tel_data_add_dict_u64(out, "sent", s.sent);
-	if (s.allocations_from > 0)
-		rte_tel_data_add_dict_u64(out, "allocations_from", s.allocations_from);
-	if (s.datagrams_from == 0)
-		return 0;
-	rte_tel_data_add_dict_u64(out, "datagrams_from", s.datagrams_from);
-	rte_tel_data_add_dict_u64(out, "datagrams", s.datagrams);
 	return 0;
 }
 
@@ -528,8 +507,11 @@ static const struct command {
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/state", handle_state, "The state area, and allocations restored at the start."},
 	{"/slipring/drain", handle_drain, "State and progress of a drain."},
-	{"/slipring/alternate", handle_alternate, "Redirection of new clients to other servers."},
-	{"/slipring/reloads", handle_reloads, "Reloads: number, refusals, and the last result."},
+#define X(name, handle, help) {name, handle, help},
+	MGMT_COMMANDS(X)
+#undef X
+		{"/slipring/reloads", handle_reloads,
+			"Reloads: number, refusals, and the last result."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"Meaning of counters. Parameter: a list, such as drops or stats."},

@@ -15,12 +15,19 @@
 struct csprng;
 struct stun_crypto;
 struct turn_line;
-struct turn_alternates;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
 struct turn_state;
 struct turn_tids;
+
+// Which new allocations a shard refuses, whatever the client asks for. Zero: it makes them.
+struct turn_intake {
+	bool drains; // all: 508
+#define X(type, field, free) type *field;
+	TURN_CONFIG_INTAKE(X)
+#undef X
+};
 
 // --- shard.c -------------------------------------------------------------------------------------
 
@@ -134,9 +141,9 @@ uint64_t turn_shard_next_ms(const struct turn_shard *s);
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 // Adopts the addresses of the listeners of *c, which otherwise equals the shard's configuration.
 void turn_shard_move(struct turn_shard *s, const struct turn_config *c);
-// Makes the shard refuse new allocations as a says; NULL, the initial state: it makes them. a must
-// live until it is replaced.
-void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a);
+// Makes the shard refuse new allocations as i says. Objects that i points to must live until it is
+// called again.
+void turn_shard_set_intake(struct turn_shard *s, const struct turn_intake *i);
 
 // Reports a connection or session without an allocation that the worker has refused: an event
 // TURN_EVENT_CONNECTION, folded by source and reason as refused requests are. refusal is below

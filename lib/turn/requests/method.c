@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
-#include "features/alternates/alternates.h"
 #include "requests/dual.h"
 #include "requests/elsewhere.h"
 #include "requests/method.h"
@@ -274,6 +273,17 @@ static bool is_free(struct turn_request *r)
 	return r->slot == TURN_NONE;
 }
 
+// The reason to refuse any new allocation, whatever the client asks for, or TURN_GRANTED.
+static enum turn_refusal refuse_new(const struct turn_request *r)
+{
+#define X(refuse, put)                                \
+	if (refuse(r, names_port(r)) != TURN_GRANTED) \
+		return refuse(r, names_port(r));
+	TURN_REFUSE_NEW(X)
+#undef X
+	return r->s->intake.drains ? TURN_REFUSED_DRAINING : TURN_GRANTED;
+}
+
 enum turn_refusal method_allocate(struct turn_request *r)
 {
 	enum turn_refusal refusal;
@@ -290,7 +300,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		return TURN_REFUSED_ALLOCATED;
 	refusal = allocate_wanted(r, &w);
 	if (refusal == TURN_GRANTED)
-		refusal = alternates_refusal(r, names_port(r));
+		refusal = refuse_new(r);
 	if (refusal != TURN_GRANTED)
 		return refusal;
 	if (w.allocate != NULL)

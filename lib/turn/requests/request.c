@@ -5,7 +5,6 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
-#include "features/alternates/alternates.h"
 #include "requests/method.h"
 #include "route.h"
 #include "shard.h"
@@ -159,8 +158,11 @@ static void begin_error(struct turn_request *r, enum turn_refusal refusal, bool 
 	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
 	if (refusal == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
-	if (info->code == 300)
-		alternates_put(r);
+#define X(refuse, put)         \
+	if (info->code == 300) \
+		put(r);
+	TURN_REFUSE_NEW(X)
+#undef X
 }
 
 void request_begin_error(struct turn_request *r, unsigned int code)

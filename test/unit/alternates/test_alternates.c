@@ -63,12 +63,12 @@ static void settle(void)
 	}
 }
 
-static void open_with(const struct world_setup *setup, const struct conf_alternate *c)
+static void open_with(const struct world_setup *setup, const struct turn_alternate_config *c)
 {
 	world_open(&world, setup);
 	alternate = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
-	world.conf.alternate = *c;
-	world.conf.alternate.servers = &alternate;
+	world.conf.turn.alternate = *c;
+	world.conf.turn.alternate.servers = &alternate;
 	world.conf.drain = (struct conf_drain){.deadline_s = 3600};
 	reloaded = (struct mgmt_reload_state){0};
 	clients = 0;
@@ -95,13 +95,13 @@ static struct mgmt_alternates_state state_now(void)
 {
 	struct mgmt_alternates_state s;
 
-	mgmt_alternates_state(mgmt_drain_alternates(drain), &s);
+	mgmt_alternates_state(&s);
 	return s;
 }
 
 static void nothing_is_said_without_servers(void **state)
 {
-	const struct conf_alternate none = {0};
+	const struct turn_alternate_config none = {0};
 	struct world_client c;
 
 	open_with(*state, &none);
@@ -113,7 +113,7 @@ static void nothing_is_said_without_servers(void **state)
 
 static void without_thresholds_all_are_sent_away(void **state)
 {
-	const struct conf_alternate all = {.nb_servers = 1};
+	const struct turn_alternate_config all = {.nb_servers = 1};
 	struct world_client c;
 
 	open_with(*state, &all);
@@ -130,7 +130,7 @@ static void without_thresholds_all_are_sent_away(void **state)
 // All workers together make this number of allocations, and not one more.
 static void a_number_of_allocations_sends_clients_away(void **state)
 {
-	const struct conf_alternate few = {.nb_servers = 1, .allocations = 5};
+	const struct turn_alternate_config few = {.nb_servers = 1, .allocations = 5};
 	struct world_client c[8];
 
 	open_with(*state, &few);
@@ -169,7 +169,7 @@ static void second(struct world_client *c, const struct endpoint *peer, unsigned
 // Starts in a second with this many datagrams, and stops in one with an eighth less.
 static void a_rate_of_datagrams_sends_clients_away(void **state)
 {
-	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
+	const struct turn_alternate_config fast = {.nb_servers = 1, .datagrams = 1000};
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
 	struct world_client c, next;
 
@@ -201,7 +201,7 @@ static void a_rate_of_datagrams_sends_clients_away(void **state)
 // The datagrams of all realms are added up, whichever realm they belong to.
 static void all_realms_count(void **state)
 {
-	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
+	const struct turn_alternate_config fast = {.nb_servers = 1, .datagrams = 1000};
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
 	struct world_client c[2], next;
 
@@ -235,7 +235,7 @@ static void all_realms_count(void **state)
 // Dropped datagrams send no client away: strangers can send any number of them.
 static void dropped_datagrams_do_not_count(void **state)
 {
-	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 100};
+	const struct turn_alternate_config fast = {.nb_servers = 1, .datagrams = 100};
 	struct world_client c, stranger;
 
 	open_with(*state, &fast);
@@ -259,13 +259,13 @@ static void dropped_datagrams_do_not_count(void **state)
 // Clients that are refused from then on get the addresses of the new file.
 static void a_reload_changes_thresholds(void **state)
 {
-	const struct conf_alternate few = {.nb_servers = 1, .allocations = 1};
+	const struct turn_alternate_config few = {.nb_servers = 1, .allocations = 1};
 	struct world_client c;
 
 	open_with(*state, &few);
 	assert_int_equal(allocate(&c), 0);
 	assert_int_equal(allocate(&c), 300);
-	world.conf.alternate.allocations = 2;
+	world.conf.turn.alternate.allocations = 2;
 	reloaded.ended++;
 	settle();
 	assert_int_equal(allocate(&c), 0);
@@ -274,7 +274,7 @@ static void a_reload_changes_thresholds(void **state)
 	reloaded.ended++;
 	settle();
 	assert_int_equal(allocate(&c), 0); // no alternate of its family
-	world.conf.alternate.nb_servers = 0;
+	world.conf.turn.alternate.nb_servers = 0;
 	reloaded.ended++;
 	settle();
 	assert_int_equal(allocate(&c), 0);
@@ -285,7 +285,7 @@ static void a_reload_changes_thresholds(void **state)
 // A drain has its own list, or else uses this one. Afterwards the old state returns.
 static void a_drain_goes_first(void **state)
 {
-	const struct conf_alternate few = {.nb_servers = 1, .allocations = 100};
+	const struct turn_alternate_config few = {.nb_servers = 1, .allocations = 100};
 	struct world_client c;
 
 	open_with(*state, &few);
@@ -296,14 +296,46 @@ static void a_drain_goes_first(void **state)
 	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE], 1);
 	assert_false(state_now().sends);
 	drains_to = (struct turn_alternate){.addr = addr_text("2001:db8::8")};
-	world.conf.drain.alternates = &drains_to;
-	world.conf.drain.nb_alternates = 1;
+	world.conf.turn.alternate.drain = &drains_to;
+	world.conf.turn.alternate.nb_drain = 1;
+	settle();
+	assert_int_equal(allocate(&c), 300); // not known to the workers yet
 	reloaded.ended++;
 	settle();
 	assert_int_equal(allocate(&c), 508);
 	mgmt_drain_undo(drain, "the test");
 	settle();
 	assert_int_equal(allocate(&c), 0);
+	close_all();
+}
+
+// Lists are replaced while clients relay: nothing is lost, and all workers have the last one.
+static void lists_change_while_clients_relay(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c[4], newcomer;
+
+	open_with(*state, &(struct turn_alternate_config){0});
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(allocate(&c[i]), 0);
+		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
+	}
+	world.conf.turn.alternate.nb_servers = 1;
+	for (unsigned int n = 0; n < 100; n++) {
+		alternate.addr = addr_text(n % 2 == 0 ? "203.0.113.8" : "2001:db8::9");
+		reloaded.ended++;
+		for (unsigned int i = 0; i < 4; i++) {
+			mgmt_drain_tick(drain, ++now_ms);
+			client_assert_relays(&world, &c[i], 0x4000, &peer);
+		}
+		if (n % 10 != 8)
+			continue;
+		settle();
+		for (unsigned int i = 0; i < 16; i++)
+			assert_int_equal(allocate(&newcomer), 300);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	mgmt_drain_tick(drain, ++now_ms); // the process may end in the middle of a change
 	close_all();
 }
 
@@ -323,6 +355,8 @@ int main(void)
 		WORLD_CASE(dropped_datagrams_do_not_count, setups, 1),
 		WORLD_CASE(a_reload_changes_thresholds, setups, 1),
 		WORLD_CASE(a_drain_goes_first, setups, 1),
+		WORLD_CASE(lists_change_while_clients_relay, setups, 0),
+		WORLD_CASE(lists_change_while_clients_relay, setups, 1),
 	};
 
 	world_eal();

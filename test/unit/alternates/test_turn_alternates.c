@@ -40,7 +40,7 @@ static void begin(enum turn_alternates_when when, uint32_t threshold, const char
 
 	alternates = turn_alternates_create(&rule, &alternate, 1);
 	assert_non_null(alternates);
-	turn_shard_set_alternates(f.shard, alternates);
+	turn_shard_set_intake(f.shard, &(struct turn_intake){.alternates = alternates});
 	turn_alternates_free(old);
 }
 
@@ -85,7 +85,7 @@ static void all_clients_are_sent_away(void **state)
 		assert_int_equal(fixture_permit(&f, &first, "10.99.0.9"), 0);
 	}
 	assert_refused(1, 0, 1);
-	turn_shard_set_alternates(f.shard, NULL);
+	turn_shard_set_intake(f.shard, &(struct turn_intake){0});
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 }
 
@@ -137,7 +137,7 @@ static void a_reserved_port_is_given(void **state)
 		struct fixture_client c = client(5000 + 3 * k), second = client(5001 + 3 * k),
 				      third = client(5002 + 3 * k);
 
-		turn_shard_set_alternates(f.shard, NULL);
+		turn_shard_set_intake(f.shard, &(struct turn_intake){0});
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
 		stun_put(&f.w, STUN_EVEN_PORT, &even, 1);

@@ -51,7 +51,7 @@ static void begin(const struct turn_alternate *list, uint32_t nb)
 
 	drain = turn_alternates_create(&rule, list, nb);
 	assert_non_null(drain);
-	turn_shard_set_alternates(f.shard, drain);
+	turn_shard_set_intake(f.shard, &(struct turn_intake){true, drain});
 	turn_alternates_free(old);
 }
 
@@ -170,7 +170,7 @@ static void the_end_of_a_drain_takes_allocations(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 300);
 	begin(NULL, 0); // another drain replaces it
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 508);
-	turn_shard_set_alternates(f.shard, NULL);
+	turn_shard_set_intake(f.shard, &(struct turn_intake){0});
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_ALTERNATE], 1);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_DRAINING], 1);

@@ -207,8 +207,10 @@ static void scans_and_pages_take_turns(void **state)
 // turn among these nor for their answers, and management's orders wait for no others.
 static void orders_wait_for_no_list(void **state)
 {
+	const struct turn_intake none = {.drains = true};
 	const struct dp_question list = {.kind = DP_ASK_KEYS, .max = 8},
-				 kill = {.kind = DP_ASK_KILL}, drain = {.kind = DP_ASK_ALTERNATES};
+				 kill = {.kind = DP_ASK_KILL},
+				 drain = {.kind = DP_ASK_INTAKE, .intake = &none};
 	int result = -1;
 	pthread_t thread;
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr_text.h"
 #include "conf_section.h"
 #include "test.h"
 
@@ -13,43 +12,14 @@ static struct conf *load_section(const char *drain)
 	return conf_section("drain", drain);
 }
 
-static void assert_alternate(const struct conf *c, uint32_t i, const char *addr)
-{
-	const struct addr want = addr_text(addr);
-
-	assert_in_range(i, 0, c->drain.nb_alternates - 1);
-	assert_true(addr_eq(&c->drain.alternates[i].addr, &want));
-}
-
 static void without_the_section_there_are_defaults(void **state)
 {
 	struct conf *c = conf_file_changed(CONF_SECTION_AT, CONF_SECTION_AT);
 
-	assert_int_equal(c->drain.nb_alternates, 0);
 	assert_int_equal(c->drain.deadline_s, 3600);
 	assert_int_equal(c->drain.below, 0);
 	assert_int_equal(c->drain.nb_on_change, 0);
 	assert_int_equal(c->drain.on_change_s, 30);
-	conf_free(c);
-}
-
-// An entry is an address, or a mapping.
-static void alternates(void **state)
-{
-	struct conf *c =
-		load_section("alternates: [203.0.113.9, 'fd07::9', {address: 10.7.0.1, port: 3479, "
-			     "tls-port: 443, name: turn2.example.org}]");
-
-	assert_int_equal(c->drain.nb_alternates, 3);
-	assert_alternate(c, 0, "203.0.113.9");
-	assert_alternate(c, 1, "fd07::9");
-	assert_alternate(c, 2, "10.7.0.1");
-	assert_null(c->drain.alternates[0].name);
-	assert_int_equal(c->drain.alternates[0].port, 0);
-	assert_int_equal(c->drain.alternates[0].tls_port, 0);
-	assert_string_equal(c->drain.alternates[2].name, "turn2.example.org");
-	assert_int_equal(c->drain.alternates[2].port, 3479);
-	assert_int_equal(c->drain.alternates[2].tls_port, 443);
 	conf_free(c);
 }
 
@@ -99,40 +69,6 @@ static void commands(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("alternates: [203.0.113.9/32]",
-			"38:22: drain.alternates[0].address: '203.0.113.9/32' is not"),
-		WRONG("alternates: ['203.0.113.9:3478']",
-			"38:22: drain.alternates[0].address: '203.0.113.9:3478' is not"),
-		WRONG("alternates: [turn2.example.org]", "38:22: drain.alternates[0].address: '"),
-		WRONG("alternates: 203.0.113.9", "38:21: drain.alternates: must be a list"),
-		WRONG("alternates: [[203.0.113.9]]",
-			"38:22: drain.alternates[0]: must be a mapping"),
-		WRONG("alternates: [null]", "38:22: drain.alternates[0]: must be a mapping"),
-		WRONG("alternates: [{port: 3478}]", "38:22: drain.alternates[0].address: missing"),
-		WRONG("alternates: [127.0.0.1]",
-			"38:22: drain.alternates[0].address: 127.0.0.1 is a loopback address"),
-		WRONG("alternates: ['ff02::1']",
-			"38:22: drain.alternates[0].address: ff02::1 is a multicast address"),
-		WRONG("alternates: [10.0.0.1]",
-			"38:22: drain.alternates[0].address: 10.0.0.1 is an "
-			"address of this server"),
-		WRONG("alternates: [203.0.113.9, {address: 203.0.113.9, port: 1}]",
-			"38:45: drain.alternates[1].address: 203.0.113.9 is given twice: remove "
-			"one"),
-		WRONG("alternates: [{address: 203.0.113.9, port: 0}]",
-			"38:51: drain.alternates[0].port: 0 is out of range"),
-		WRONG("alternates: [{address: 203.0.113.9, tls-port: 65536}]",
-			"38:55: drain.alternates[0].tls-port: 65536 is out of range"),
-		WRONG("alternates: [{address: 203.0.113.9, name: ''}]",
-			"38:51: drain.alternates[0].name: must not be empty"),
-		WRONG("alternates: [{address: 203.0.113.9, name: turn_2.example.org}]",
-			"38:51: drain.alternates[0].name: must be the DNS name"),
-		WRONG("alternates: [{address: 203.0.113.9, name: -a.example}]",
-			"38:51: drain.alternates[0].name: must be the DNS name"),
-		WRONG("alternates: [{address: 203.0.113.9, name: a..example}]",
-			"38:51: drain.alternates[0].name: must be the DNS name"),
-		WRONG("alternates: [{address: 203.0.113.9, names: a}]",
-			"38:45: drain.alternates[0].names: unknown key"),
 		WRONG("deadline: soon", "38:19: drain.deadline: must be a number of seconds like"),
 		WRONG("deadline: 10 m", "38:19: drain.deadline: must be a number of seconds like"),
 		WRONG("deadline: m", "38:19: drain.deadline: must be a number of seconds like"),
@@ -162,22 +98,6 @@ static void mistakes_are_told_at_their_places(void **state)
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
 }
 
-// conf_good has listeners of both families.
-static void a_family_without_alternates_is_a_warning(void **state)
-{
-	static const struct conf_section_doubt t[] = {
-		{"alternates: [203.0.113.9]",
-			"no server has an IPv6 address: clients of the IPv6 listeners get 508"},
-		{"alternates: ['2001:db8::9']",
-			"no server has an IPv4 address: clients of the "
-			"IPv"},
-		{"alternates: [203.0.113.9, '2001:db8::9']", ""},
-		{"below: 0", ""},
-	};
-
-	conf_section_doubts("drain", t, sizeof(t) / sizeof(t[0]));
-}
-
 // --- reload --------------------------------------------------------------------------------------
 
 static void assert_changes(
@@ -189,24 +109,16 @@ static void assert_changes(
 // Everything except the program: the process that runs it got it at the start.
 static void a_reload_takes_the_section(void **state)
 {
-	struct conf *running =
-		conf_section_said("drain", "alternates: [203.0.113.9], on-change: /bin/true");
-	struct conf *fresh = conf_section_said("drain",
-		"alternates: [203.0.113.8, 10.7.0.1], below: 3, deadline: 5m, "
-		"on-change: /bin/true");
+	struct conf *running = conf_section_said("drain", "on-change: /bin/true");
+	struct conf *fresh =
+		conf_section_said("drain", "below: 3, deadline: 5m, on-change: /bin/true");
 
 	assert_changes("deadline: 600", "deadline: 10m", 0, 0);
 	assert_changes("deadline: 1h", "below: 0", 0, 0);
-	assert_changes("alternates: [203.0.113.9]", "alternates: [{address: 203.0.113.9}]", 0, 0);
-	assert_changes("alternates: [203.0.113.9]", "alternates: [203.0.113.9, 10.7.0.1]", 1, 0);
-	assert_changes(
-		"alternates: [203.0.113.9]", "alternates: [{address: 203.0.113.9, port: 1}]", 1, 0);
 	assert_changes("below: 1", "below: 2, deadline: 5m", 2, 0);
 	assert_changes("on-change: /bin/true", "on-change: /bin/false", 0, 1);
 	assert_changes("on-change: /bin/true", "below: 5", 1, 1);
 	conf_section_adopt(running, fresh);
-	assert_int_equal(running->drain.nb_alternates, 2);
-	assert_alternate(running, 0, "203.0.113.8");
 	assert_int_equal(running->drain.below, 3);
 	assert_int_equal(running->drain.deadline_s, 300);
 	assert_string_equal(running->drain.on_change[0], "/bin/true");
@@ -217,11 +129,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_the_section_there_are_defaults),
-		cmocka_unit_test(alternates),
 		cmocka_unit_test(times),
 		cmocka_unit_test(commands),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
-		cmocka_unit_test(a_family_without_alternates_is_a_warning),
 		cmocka_unit_test(a_reload_takes_the_section),
 	};
 

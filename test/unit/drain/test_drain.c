@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drain orders: when a drain is complete, changes by a second order, cancellation, and the effect
 // of a reload.
-#include "addr_text.h"
 #include "clock.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -14,7 +13,6 @@
 static struct dp_world world;
 static struct mgmt_drain *drain;
 static struct mgmt_reload *reload;
-static struct turn_alternate alternate;
 static uint64_t now_ms;
 static struct mgmt_reload_state reloaded;
 
@@ -33,9 +31,7 @@ void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *o
 static void open_with(const struct world_setup *setup)
 {
 	world_open(&world, setup);
-	alternate = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
-	world.conf.drain = (struct conf_drain){
-		.alternates = &alternate, .nb_alternates = 1, .deadline_s = 3600, .below = 0};
+	world.conf.drain = (struct conf_drain){.deadline_s = 3600};
 	reloaded = (struct mgmt_reload_state){0};
 	drain = mgmt_drain_open(world.dp, &world.conf, reload);
 	assert_non_null(drain);
@@ -103,7 +99,7 @@ static void a_drain_ends_with_the_last_allocation(void **state)
 	ask(&(struct mgmt_drain_order){0});
 	assert_true(now().draining); // at once, before the workers react
 	assert_false(run(10 * SECOND));
-	assert_int_equal(client_allocate(&world, &c[2], 4), 300);
+	assert_int_equal(client_allocate(&world, &c[2], 4), 508);
 	assert_int_equal(now().allocations, 2);
 	assert_int_equal(now().refused, 1);
 	assert_true(now().has_deadline);
@@ -185,7 +181,7 @@ static void an_order_ends_a_drain(void **state)
 	mgmt_drain_undo(drain, "the test"); // without a drain
 	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 5});
 	assert_false(run(SECOND));
-	assert_int_equal(client_allocate(&world, &c[1], 4), 300);
+	assert_int_equal(client_allocate(&world, &c[1], 4), 508);
 	mgmt_drain_undo(drain, "the test");
 	assert_false(now().draining);
 	assert_false(run(10 * SECOND));
@@ -201,7 +197,7 @@ static void an_order_ends_a_drain(void **state)
 	close_all();
 }
 
-// A reload: new alternates for clients refused from now on, and new defaults for later orders.
+// A reload: new defaults for later orders.
 static void a_reload_while_it_drains(void **state)
 {
 	struct world_client c[2];
@@ -212,11 +208,7 @@ static void a_reload_while_it_drains(void **state)
 	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
 	ask(&(struct mgmt_drain_order){0});
 	assert_false(run(SECOND));
-	assert_int_equal(client_allocate(&world, &c[1], 4), 300);
-	world.conf.drain.nb_alternates = 0;
 	world.conf.drain.deadline_s = 60;
-	assert_false(run(SECOND));
-	assert_int_equal(client_allocate(&world, &c[1], 4), 300); // not known to the workers yet
 	reloaded.ended++;
 	assert_false(run(SECOND));
 	assert_int_equal(client_allocate(&world, &c[1], 4), 508);

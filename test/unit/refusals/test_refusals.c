@@ -6,7 +6,6 @@
 #include "addr_text.h"
 #include "feature_names.h"
 #include "stun.h"
-#include "turn_alternates.h"
 #include "turn_fixture.h"
 
 static struct fixture f;
@@ -228,43 +227,13 @@ static void transport(void)
 	fixture_ask(&f, &ivan);
 }
 
-static void sent_to(const char *addr, enum turn_alternates_when when)
-{
-	const struct turn_alternates_rule rule = {when, 0};
-	const struct turn_alternate server = {.addr = addr_text(addr)};
-	static struct turn_alternates *alternates;
+#include "provoke_alternates.inc"
 
-	open();
-	turn_alternates_free(alternates);
-	alternates = turn_alternates_create(&rule, &server, 1);
-	turn_shard_set_alternates(f.shard, alternates);
-	fixture_allocate(&f, &ivan, 4);
-}
-
-static void alternate(void)
-{
-	sent_to("203.0.113.9", TURN_ALTERNATES_DRAIN);
-}
-
-static void alternate_always(void)
-{
-	sent_to("203.0.113.9", TURN_ALTERNATES_ALWAYS);
-}
-
-static void alternate_allocations(void)
-{
-	sent_to("203.0.113.9", TURN_ALTERNATES_ALLOCATIONS);
-}
-
-static void alternate_datagrams(void)
-{
-	sent_to("203.0.113.9", TURN_ALTERNATES_DATAGRAMS);
-}
-
-// No alternate has the client's family
 static void draining(void)
 {
-	sent_to("2001:db8::9", TURN_ALTERNATES_DRAIN);
+	open();
+	turn_shard_set_intake(f.shard, &(struct turn_intake){.drains = true});
+	fixture_allocate(&f, &ivan, 4);
 }
 
 static void second(struct fixture_client *requester)
@@ -466,10 +435,9 @@ static const struct refusal {
 	PROVOKE_TCP,
 #endif
 	{TURN_REFUSED_PEER_FAMILY, peer_family, STUN_CREATE_PERMISSION, 443, IVAN, true, "fd99::9"},
-	{TURN_REFUSED_ALTERNATE, alternate, STUN_ALLOCATE, 300, IVAN, true},
-	{TURN_REFUSED_ALTERNATE_ALWAYS, alternate_always, STUN_ALLOCATE, 300, IVAN, true},
-	{TURN_REFUSED_ALTERNATE_ALLOCATIONS, alternate_allocations, STUN_ALLOCATE, 300, IVAN, true},
-	{TURN_REFUSED_ALTERNATE_DATAGRAMS, alternate_datagrams, STUN_ALLOCATE, 300, IVAN, true},
+#ifdef FEATURE_ALTERNATES
+	PROVOKE_ALTERNATES,
+#endif
 	{TURN_REFUSED_DRAINING, draining, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_QUOTA_USER, quota_user, STUN_ALLOCATE, 486, IVAN, true},
 	{TURN_REFUSED_QUOTA_SOURCE, quota_source, STUN_ALLOCATE, 486, "eve", true},
@@ -586,7 +554,7 @@ static void every_reason_has_a_test_and_a_text(void **state)
 		assert_int_equal(n,
 			!OF_TOKENS(refusal) && !OF_MOBILITY(refusal) && !OF_REALMS(refusal) &&
 				!OF_RESERVATIONS(refusal) && !OF_SHARED(refusal) &&
-				!OF_TCP(refusal));
+				!OF_TCP(refusal) && !OF_ALTERNATES(refusal));
 		assert_int_equal(names, n);
 		assert_true(strlen(info->text) > 0);
 	}

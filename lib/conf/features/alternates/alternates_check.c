@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the servers that clients are sent to, and the program that is run on a drain.
+// Checks the servers that clients are sent to.
 #include "checks/checks.h"
 
 #include <ctype.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "conf_features.h"
 #include "values/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -87,7 +88,7 @@ static int check_servers(struct conf_ctx *x, const struct servers *s)
 
 static int check_when(struct conf_ctx *x)
 {
-	const struct conf_alternate *a = &x->conf->alternate;
+	const struct turn_alternate_config *a = &x->conf->turn.alternate;
 	const void *key = a->allocations > 0 ? &a->allocations : &a->datagrams;
 
 	if (a->nb_servers > 0 || (a->allocations == 0 && a->datagrams == 0))
@@ -97,28 +98,16 @@ static int check_when(struct conf_ctx *x)
 		"remove this key");
 }
 
-static int check_command(struct conf_ctx *x)
-{
-	const struct conf_drain *d = &x->conf->drain;
-
-	if (d->nb_on_change == 0 || d->on_change[0][0] == '/')
-		return 0;
-	return conf_fail(x, conf_node_by_field(x->root, &d->on_change, 0),
-		"must begin with the absolute path of a program, such as /etc/slipring/on-change");
-}
-
 int conf_alternates_check(struct conf_ctx *x)
 {
-	const struct conf_alternate *a = &x->conf->alternate;
-	const struct conf_drain *d = &x->conf->drain;
-	const struct servers lists[] = {
-		{a->servers, a->nb_servers}, {d->alternates, d->nb_alternates}};
+	const struct turn_alternate_config *a = &x->conf->turn.alternate;
+	const struct servers lists[] = {{a->servers, a->nb_servers}, {a->drain, a->nb_drain}};
 	int rc = check_when(x);
 
 	for (unsigned int i = 0; i < 2; i++)
 		if (check_servers(x, &lists[i]) != 0)
 			rc = -EINVAL;
-	return check_command(x) != 0 ? -EINVAL : rc;
+	return rc;
 }
 
 // --- warnings ------------------------------------------------------------------------------------
@@ -153,18 +142,17 @@ static void warn_families(
 
 void conf_alternates_warn(const struct conf *c, struct conf_report *r)
 {
-	const struct conf_alternate *a = &c->alternate;
-	const struct conf_drain *d = &c->drain;
+	const struct turn_alternate_config *a = &c->turn.alternate;
 	const struct conf_at servers = {c, &a->servers, 0, "alternate.servers"};
-	const struct conf_at alternates = {c, &d->alternates, 0, "drain.alternates"};
+	const struct conf_at alternates = {c, &a->drain, 0, "drain.alternates"};
 	const struct conf_at allocations = {c, &a->allocations, 0, "alternate.allocations"};
 	const uint32_t most = c->turn.limits.allocations;
 
 	warn_families(r, servers, &(struct servers){a->servers, a->nb_servers},
-		d->nb_alternates > 0 ? "are served here, whatever the load"
-				     : "are served here, whatever the load, and get 508 while this "
-				       "server drains");
-	warn_families(r, alternates, &(struct servers){d->alternates, d->nb_alternates},
+		a->nb_drain > 0 ? "are served here, whatever the load"
+				: "are served here, whatever the load, and get 508 while this "
+				  "server drains");
+	warn_families(r, alternates, &(struct servers){a->drain, a->nb_drain},
 		"get 508 while this server drains");
 	if (most > 0 && a->allocations > most)
 		conf_tell(r, CONF_WARNING, allocations,

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selects the servers that workers redirect clients to, and when: those of a drain, or those of the
-// section alternate. Private to lib/mgmt.
+// section alternate. The state has file scope: a process has one set of workers. Private to
+// lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "turn_alternates.h"
 
 struct conf;
 struct dp;
-struct mgmt_alternates;
+struct rte_tel_data;
+struct turn_intake;
 
 struct mgmt_alternates_state {
 	uint32_t servers; // in alternate.servers; 0: all other fields are 0, too
@@ -21,15 +25,19 @@ struct mgmt_alternates_state {
 	uint64_t sent; // requests refused for it since the start, including repeated ones
 };
 
-// NULL without memory. Both arguments must stay valid until mgmt_alternates_close. Management
-// lcore.
-struct mgmt_alternates *mgmt_alternates_open(struct dp *d, const struct conf *c);
-// NULL is fine.
-void mgmt_alternates_close(struct mgmt_alternates *a);
-// Adopts the current configuration, with the next mgmt_alternates_give. Management lcore.
-void mgmt_alternates_reload(struct mgmt_alternates *a);
-// Gives the workers a new rule, if it differs from their last one. They must have adopted that one.
-// now_ms: monotonic. False without memory: the next call tries again. Management lcore.
-bool mgmt_alternates_give(struct mgmt_alternates *a, bool draining, uint64_t now_ms);
+// Begins, before any other function. Both arguments must stay valid. Management lcore.
+void mgmt_alternates_open(struct dp *d, const struct conf *c);
+// Adopts the current configuration, with the next mgmt_alternates_choose. Management lcore.
+void mgmt_alternates_reload(void);
+// Sets next->alternates and *changed, if the workers need another rule than the one that was chosen
+// last. now_ms: monotonic. False without memory: the next call tries again. Management lcore.
+bool mgmt_alternates_choose(bool drains, uint64_t now_ms, struct turn_intake *next, bool *changed);
 // Copies the state. Any thread.
-void mgmt_alternates_state(struct mgmt_alternates *a, struct mgmt_alternates_state *out);
+void mgmt_alternates_state(struct mgmt_alternates_state *out);
+
+// --- alternate_shown.c ---------------------------------------------------------------------------
+
+// The answer to a command of telemetry. Without servers it is their number alone. Any thread.
+int alternate_telemetry(const char *params, struct rte_tel_data *out);
+// The state as an object. Without servers it has one member. Any thread.
+json_t *alternate_json(void);

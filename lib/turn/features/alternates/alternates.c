@@ -4,7 +4,9 @@
 #include "features/alternates/alternates.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "requests/request.h"
 #include "shard.h"
 #include "turn_alternates.h"
 #include "turn_quota.h"
@@ -81,7 +83,7 @@ static bool fits_sought(const struct turn_alternate *a, const struct sought *x)
 static const struct turn_alternate *deal_alternate(
 	const struct turn_request *r, const struct sought *x)
 {
-	const struct turn_alternates *d = r->s->alternates;
+	const struct turn_alternates *d = r->s->intake.alternates;
 	uint32_t nb = 0, nth;
 
 	for (uint32_t i = 0; i < d->nb; i++)
@@ -108,7 +110,7 @@ static bool rule_applies(
 	}
 }
 
-enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved)
+enum turn_refusal alternates_refuse(const struct turn_request *r, bool reserved)
 {
 	static const enum turn_refusal refusals[] = {
 		[TURN_ALTERNATES_DRAIN] = TURN_REFUSED_ALTERNATE,
@@ -117,13 +119,11 @@ enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved
 		[TURN_ALTERNATES_ALLOCATIONS] = TURN_REFUSED_ALTERNATE_ALLOCATIONS,
 	};
 	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
-	const struct turn_alternates *a = r->s->alternates;
+	const struct turn_alternates_rule *rule = &r->s->intake.alternates->rule;
 
-	if (a == NULL || !rule_applies(&a->rule, r, reserved))
+	if (!rule_applies(rule, r, reserved) || deal_alternate(r, &same) == NULL)
 		return TURN_GRANTED;
-	if (deal_alternate(r, &same) != NULL)
-		return refusals[a->rule.when];
-	return a->rule.when == TURN_ALTERNATES_DRAIN ? TURN_REFUSED_DRAINING : TURN_GRANTED;
+	return refusals[rule->when];
 }
 
 // Appends ALTERNATE-SERVER. The client keeps its transport (RFC 8489 10). On a listener with both

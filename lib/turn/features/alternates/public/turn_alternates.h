@@ -2,7 +2,7 @@
 // Other servers, and the conditions under which a new allocation is refused so that its client goes
 // to one of them (300, RFC 8489 10): while the box drains, always, or above some load. Alternates
 // are immutable, as a policy is: the management lcore makes them, workers read them, and they are
-// replaced as a whole (turn_shard_set_alternates).
+// replaced as a whole (turn_shard_set_intake).
 #pragma once
 
 #include "addr.h"
@@ -18,9 +18,8 @@ struct turn_alternate {
 
 // Selects the new allocations that are refused.
 enum turn_alternates_when {
-	TURN_ALTERNATES_DRAIN, // all; with 508 if no alternate has the client's family
-	// All whose client has an alternate of its family, except an Allocate with the token of a
-	// reservation that this server has made. The others are made here.
+	TURN_ALTERNATES_DRAIN, // all whose client has an alternate of its family
+	// As DRAIN, except an Allocate with the token of a reservation that this server has made.
 	TURN_ALTERNATES_ALWAYS,
 	TURN_ALTERNATES_DATAGRAMS, // as ALWAYS, while the box relays as much as it may
 	TURN_ALTERNATES_ALLOCATIONS, // as ALWAYS, at min_allocations and above
