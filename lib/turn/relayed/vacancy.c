@@ -10,11 +10,6 @@ void vacancy_tell(struct vacancy *v, bool is_v4, const struct vacancy_family *f)
 	__atomic_store_n(&v->nb[is_v4], f->nb, __ATOMIC_RELAXED);
 }
 
-void vacancy_tell_tcp(struct vacancy *v, uint32_t nb)
-{
-	__atomic_store_n(&v->tcp, nb, __ATOMIC_RELAXED);
-}
-
 #define MANY (1u << 24) // ports of 64 workers add up to 32 bits
 
 static uint32_t min_u32(uint32_t a, uint32_t b)

@@ -23,7 +23,7 @@ struct vacancy_family {
 struct vacancy {
 	uint64_t from_ms[2][VACANCY_KINDS]; // [is_v4]
 	uint32_t nb[2];
-	uint32_t tcp; // ports of relay.tcp.ports
+	uint32_t tcp; // free ports of relay.tcp.ports (features/tcp/tcp_table.c)
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct vacancy) == 64, "one cache line per writer");
 
@@ -36,10 +36,8 @@ struct vacancy_want {
 	uint64_t workers; // bit mask of the workers that may be chosen
 };
 
-// Publishes the free ports of this worker in a family, and those for TCP. Only the worker itself
-// calls them.
+// Publishes the free ports of this worker in a family. Only the worker itself calls it.
 void vacancy_tell(struct vacancy *v, bool is_v4, const struct vacancy_family *f);
-void vacancy_tell_tcp(struct vacancy *v, uint32_t nb);
 // Chooses a worker that has the wanted ports, with a probability proportional to its free ports: so
 // homes that choose at the same time choose different workers. all is by worker. -1 if there is no
 // such worker.

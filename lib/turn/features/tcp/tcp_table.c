@@ -29,7 +29,9 @@ size_t tcp_table_size(const struct turn_shard_params *p, uint32_t permissions)
 // Publishes the number of free ports to the other workers.
 static void tell_vacancy(const struct turn_shard *s)
 {
-	vacancy_tell_tcp(&relay_map_vacancies(s->map)[s->worker], s->tcp.free);
+	struct vacancy *v = &relay_map_vacancies(s->map)[s->worker];
+
+	__atomic_store_n(&v->tcp, s->tcp.free, __ATOMIC_RELAXED);
 }
 
 void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p)
