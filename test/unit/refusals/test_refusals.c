@@ -279,12 +279,14 @@ static void quota_total(void)
 	second(&eve);
 }
 
+#if defined(FEATURE_RESERVATIONS) || defined(FEATURE_SHARED)
 static void even_port(uint8_t value, struct fixture_client *client)
 {
 	begin_allocate(IPPROTO_UDP);
 	stun_put(&f.w, STUN_EVEN_PORT, &value, 1);
 	fixture_ask(&f, client);
 }
+#endif
 
 #ifdef FEATURE_RESERVATIONS
 static void quota_pair(void)
