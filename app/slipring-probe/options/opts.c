@@ -115,8 +115,8 @@ static const char *read_option(struct opts *o, int opt, const char *value)
 		return "--transport takes a list of udp, tcp, tls and dtls";
 	else if (opt == OPT_TIMEOUT && !read_timeout(value, &o->timeout_ms))
 		return "--timeout takes 0.1 to 60 seconds";
-	else if (opt == '?' || opt == ':')
-		return "unknown option, or its value is missing; see --help";
+	else if (opt == '?')
+		return "unknown option, or its value is missing: ";
 	return NULL;
 }
 
@@ -172,6 +172,6 @@ enum opts_result opts_read(int argc, char **argv, struct opts *o, char error[OPT
 		reason = read_server(o, argc, argv);
 	if (reason == NULL)
 		return OPTS_RUN;
-	snprintf(error, OPTS_ERROR_SIZE, "%s", reason);
+	snprintf(error, OPTS_ERROR_SIZE, "%s%s", reason, opt == '?' ? argv[optind - 1] : "");
 	return OPTS_ERROR;
 }

@@ -89,6 +89,10 @@ static void mistakes(void **state)
 	}
 	assert_int_equal(READ("--secret", "s", "--user", "u", "--password", "p", "h"), OPTS_ERROR);
 	assert_non_null(strstr(error, "--secret makes the password"));
+	assert_int_equal(READ("h", "--user", "u", "--what", "-4"), OPTS_ERROR);
+	assert_string_equal(error, "unknown option, or its value is missing: --what");
+	assert_int_equal(READ("h", "--user"), OPTS_ERROR);
+	assert_string_equal(error, "unknown option, or its value is missing: --user");
 }
 
 int main(void)
