@@ -35,12 +35,12 @@ fill() {
 	get remove --auto-remove --allow-remove-essential apt e2fsprogs login perl-base tzdata util-linux
 	! dpkg-query -W udev || dpkg --remove --force-depends udev adduser # of the package of libibverbs
 	END
-	quietly inside sh -eux /fill/script || die "--container: the packages cannot be installed in a root"
+	quietly inside sh -eux /fill/script || die "--container: the packages cannot be installed"
 	cd "$root" || exit 1
 	find . -xdev -name __pycache__ -prune -exec rm -r {} +
 	find usr/share/doc -type f ! -name copyright -delete
-	rm -rf complete fill src dev/* run/* tmp/* var/cache/* var/log/* var/lib/apt var/lib/dpkg/*-old etc/*- etc/apt \
-		etc/dpkg/dpkg.cfg.d/fill etc/hostname etc/hosts etc/localtime etc/resolv.conf etc/timezone \
+	rm -rf complete fill src dev/* run/* tmp/* var/cache/* var/log/* var/lib/apt var/lib/dpkg/*-old \
+		etc/*- etc/apt etc/dpkg/dpkg.cfg.d/fill etc/hostname etc/hosts etc/localtime etc/resolv.conf etc/timezone \
 		usr/lib/*-linux-gnu/gconv usr/share/info usr/share/locale usr/share/man usr/share/zoneinfo
 	command install -d -o 999 -g 999 run/slipring var/log/slipring
 	cd "$top" || exit 1
@@ -66,15 +66,16 @@ make_image() {
 	[ "$unpacked" -le 120 ] || die "--container: the image is too large: $unpacked MB, at most 120"
 	buildahs config --arch "$arch" --user 999:999 --entrypoint '["/usr/bin/slipring"]' \
 		--cmd '-c /etc/slipring/slipring.yaml' --stop-signal SIGTERM --workingdir / \
-		--env PATH=/usr/sbin:/usr/bin:/sbin:/bin --env LANG=C.UTF-8 --env RUNTIME_DIRECTORY=/run/slipring \
+		--env PATH=/usr/sbin:/usr/bin:/sbin:/bin --env LANG=C.UTF-8 --env container=oci \
+		--env RUNTIME_DIRECTORY=/run/slipring \
 		--label org.opencontainers.image.title=slipring \
 		--label "org.opencontainers.image.version=$version" \
 		--label "org.opencontainers.image.revision=$commit" \
 		--label org.opencontainers.image.licenses=BSD-3-Clause "$container"
 	file=slipring_${version}_$arch.oci.tar
 	rm -f "$out"/slipring_*_"$arch".oci.tar
-	buildahs commit -q --format oci --disable-compression=false --timestamp "$(git log -1 --format=%ct "$commit")" "$container" \
-		"oci-archive:$out/$file:$image" >/dev/null
+	buildahs commit -q --format oci --disable-compression=false \
+		--timestamp "$(git log -1 --format=%ct "$commit")" "$container" "oci-archive:$out/$file:$image" >/dev/null
 	say "$image: $unpacked MB unpacked, $(du -m --apparent-size "$out/$file" | cut -f 1) MB packed"
 	echo "$file"
 }

@@ -41,12 +41,13 @@ def links(*addresses, name="eth0"):
 class Init(unittest.TestCase):
     """Each test names the addresses of a machine, and runs the program on it."""
 
-    def run_on(self, addresses, *options, version=(6, 12), reserved=(), check=True):
+    def run_on(self, addresses, *options, version=(6, 12), reserved=(), check=True, container=""):
         machine = facts.Machine(box.Box(links(*addresses), routes(*addresses)), version)
         out, err = io.StringIO(), io.StringIO()
         slipring = PROGRAM if check and PROGRAM else "true"
         argv = [SCRIPT, "--yes", "--slipring", slipring, *options]
         with (
+            mock.patch.dict(os.environ, container=container),
             mock.patch.object(init, "Machine", lambda: machine), mock.patch.object(sys, "argv", argv),
             mock.patch.object(kernel, "own_ports", lambda: (32768, 60999)),
             mock.patch.object(kernel, "reserved_ports", lambda: list(reserved)),
@@ -65,6 +66,11 @@ class Init(unittest.TestCase):
         self.assertIn('gateway: ["198.51.100.1", "fe80::1"]', text)
         self.assertIn('realm: "turn.example.org"', text)
         self.assertIn("ln -sf /usr/share/slipring/slipring.service.d/packet.conf", self.said)
+
+    def test_a_container_has_no_unit(self):
+        self.run_on(["198.51.100.5/24"], "--output", "-", container="podman")
+        self.assertNotIn("systemctl", self.said)
+        self.assertIn("/usr/share/slipring/container", self.said)
 
     def test_each_secret_is_new_and_long(self):
         found = {re.search(r'secrets: \["(.*?)"\]', self.run_on(["198.51.100.5/24"], "--output", "-")[1])[1] for _ in "ab"}
