@@ -22,7 +22,7 @@
 #include "dp.h"
 #include "dp_state.h"
 #include "port.h"
-#include "review.h"
+#include "stream_review.h"
 #include "devices/vtap_spec.h"
 #include "conf_lcores.h"
 

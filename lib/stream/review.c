@@ -13,8 +13,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "identity/expiry.h"
-#include "review.h"
+#include "stream_expiry.h"
+#include "stream_review.h"
 
 #define FILE_MAX 1000000 // bytes
 #define BITS_WEAK 112 // bits of security, those of RSA with 2048 bits

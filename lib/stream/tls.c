@@ -13,7 +13,7 @@
 #include "identity/alpn.h"
 #include "identity/identities.h"
 #include "identity/tls_offer.h"
-#include "review.h"
+#include "stream_review.h"
 #include "tickets.h"
 
 // RFC 9325 4.2: a fresh key exchange and an AEAD. The other ciphers of TLS 1.2 are for clients

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change/stream_change.h"
+#include "stream_change.h"
 #include "clients/streams.h"
 #include "conf.h"
 #include "conf_changes.h"

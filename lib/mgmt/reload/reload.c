@@ -23,7 +23,7 @@
 #include "reload/moves.h"
 #include "reload/own_change.h"
 #include "reload/told.h"
-#include "review.h"
+#include "stream_review.h"
 #include "stream.h"
 
 enum step { IDLE, LOADING, LOADED, TAKING, TAKEN, CLEARING, CLEARED };

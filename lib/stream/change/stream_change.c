@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes limits, timeouts and DSCPs while threads run: each is a number that threads read at every
 // use, or has its own lock.
-#include "change/stream_change.h"
+#include "stream_change.h"
 
 #include <stdio.h>
 #include <stdlib.h>

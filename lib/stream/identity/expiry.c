@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads and checks dates; the caller supplies the time.
 #define _DEFAULT_SOURCE // timegm
-#include "identity/expiry.h"
+#include "stream_expiry.h"
 
 #include <stdio.h>
 

@@ -280,8 +280,8 @@ def main(lab):
     reasons.check(lab, server, tcp, "connection-refused")
     reasons.check(lab, server, datagrams, "connection-refused")
     reasons.check(lab, server, workers, "connection-refused")
-    reasons.complete("lib/stream/stream_refusals.h", "STREAM_REFUSALS", (tcp, datagrams), ELSEWHERE)
-    reasons.complete("lib/stream/stream_refusals.h", "STREAM_DTLS_REFUSALS", (workers,), ELSEWHERE)
+    reasons.complete("lib/stream/public/stream_refusals.h", "STREAM_REFUSALS", (tcp, datagrams), ELSEWHERE)
+    reasons.complete("lib/stream/public/stream_refusals.h", "STREAM_DTLS_REFUSALS", (workers,), ELSEWHERE)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def main(lab):
     config = streams.config(lab, ("tls",))
     server = lab.server(reasons.config(lab, "streams", **config))
     reasons.check(lab, server, tls, "connection-refused")
-    reasons.complete("lib/stream/stream_refusals.h", "STREAM_TLS_REFUSALS", (tls,), {})
+    reasons.complete("lib/stream/public/stream_refusals.h", "STREAM_TLS_REFUSALS", (tls,), {})
 
 
 if __name__ == "__main__":

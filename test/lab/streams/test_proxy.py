@@ -260,7 +260,7 @@ def main(lab):
         real_balancer(lab, server, ask, proxy.V2, 13478)
         real_balancer(lab, server, ask, proxy.V1, 13479)
     reasons.check(lab, server, faults, "connection-refused")
-    reasons.complete("lib/stream/stream_refusals.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
+    reasons.complete("lib/stream/public/stream_refusals.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
     changed(lab, server)
     assert server.ready()
 

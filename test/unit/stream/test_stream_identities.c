@@ -12,9 +12,9 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include "change/stream_change.h"
+#include "stream_change.h"
 #include "identity/identities.h"
-#include "review.h"
+#include "stream_review.h"
 #include "stream.h"
 #include "test.h"
 

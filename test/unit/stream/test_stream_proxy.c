@@ -13,7 +13,7 @@
 
 #include "addr_text.h"
 #include "bytes.h"
-#include "change/stream_change.h"
+#include "stream_change.h"
 
 #define HEADER 28 // bytes: IPv4, no TLVs
 #define MESSAGE 20

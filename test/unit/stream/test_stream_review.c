@@ -10,7 +10,7 @@
 #include <openssl/pkcs12.h>
 #include <openssl/rsa.h>
 
-#include "review.h"
+#include "stream_review.h"
 #include "test.h"
 
 #define NOW 1900000000 // 2030-03-17 17:46:40 UTC

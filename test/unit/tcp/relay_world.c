@@ -14,7 +14,7 @@
 
 #include "addr_text.h"
 #include "held_port.h"
-#include "change/stream_change.h"
+#include "stream_change.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct item *up[2], *down[2]; // down: one list for each thread; up has one list, up[0]

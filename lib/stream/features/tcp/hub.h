@@ -10,7 +10,7 @@
 #include "tables/bitset.h"
 #include "rates/bucket.h"
 #include "hash.h"
-#include "features/tcp/stream_relay.h"
+#include "stream_relay.h"
 
 #define HUB_NONE UINT32_MAX
 #define HUB_CONNECTS 8192 // rate buckets for the Connects of users

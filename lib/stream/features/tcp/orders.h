@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "features/tcp/stream_relay.h"
+#include "stream_relay.h"
 
 struct hub_alloc;
 struct hub_conn;

@@ -2,7 +2,7 @@
 // What TCP to peers (RFC 6062) adds to stream.h (lib/features/meson.build).
 #pragma once
 
-#include "features/tcp/stream_relay.h"
+#include "stream_relay.h"
 
 #define TCP_SETTINGS(X) X(struct stream_relay, relay)
 // its data starts with a struct stream_order; conn is the client's connection

@@ -17,7 +17,7 @@
 #include "addr.h"
 #include "rates/bucket.h"
 #include "handle.h"
-#include "identity/expiry.h"
+#include "stream_expiry.h"
 #include "stream_config_features.h"
 #include "stream_refusals.h"
 
