@@ -274,8 +274,7 @@ size_t fuzz_client_message(struct fuzz_client *c, uint8_t *buf, size_t cap);
 // --- threads.c: the stream thread, for DTLS and for connections ----------------------------------
 
 void fuzz_threads_open(void);
-void fuzz_threads_stop(void); // before the world closes
-void fuzz_threads_close(void);
+void fuzz_threads_close(void); // before the world closes
 void fuzz_threads_round(void);
 
 // --- orders.c: the thread's part of TCP allocations ----------------------------------------------

@@ -508,7 +508,7 @@ void fuzz_check(void)
 void fuzz_close(void)
 {
 	fuzz_check();
-	fuzz_threads_stop();
+	fuzz_threads_close();
 	add_up_kernel();
 	dp_quiesce(fuzz.world.dp);
 	for (unsigned int i = 0; i < fuzz.world.dp->nb_workers; i++) {
@@ -523,7 +523,6 @@ void fuzz_close(void)
 	each_buffer(unpoison);
 	fuzz.is_open = false;
 	world_close(&fuzz.world);
-	fuzz_threads_close();
 }
 
 void fuzz_describe(void)

@@ -4,59 +4,32 @@
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
+#include "dtls_thread.h"
 #include "dtls_world.h"
 #include "framing.h"
 #include "fuzz.h"
 #include "path/rewrite.h"
-#include "identity/identities.h"
-#include "thread.h"
 
 #include <openssl/err.h>
 #include <stdlib.h>
 
-static struct streams streams;
-static struct thread *thread;
 static unsigned int asleep; // rounds that it still sleeps
 
 void fuzz_threads_open(void)
 {
-	char error[256];
-
-	thread = NULL;
 	asleep = 0;
 	fuzz_orders_open();
-	if (!fuzz.setup.dtls)
-		return;
-	streams.conf = (struct stream_config){.connections = 1,
-		.workers = fuzz.world.dp->nb_workers,
-		.threads = 1,
-		.room = 1600,
-		.ops = &streams_ops,
-		.ctx = fuzz.world.dp,
-		.dtls = sessions_config(&fuzz.world.conf)};
-	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
-	assert_int_equal(conn_limits_init(&streams.sessions, streams.conf.dtls.sessions, 0, 0), 0);
-	pthread_mutex_init(&streams.tls_lock, NULL);
-	streams.identities =
-		identities_load(dtls_identities(NULL), &streams.conf.dtls, error, sizeof(error));
-	assert_non_null(streams.identities);
-	thread = thread_create(&streams, 0);
-	assert_non_null(thread);
-}
-
-void fuzz_threads_stop(void)
-{
-	if (thread != NULL)
-		thread_free(thread);
+	if (fuzz.setup.dtls)
+		dtls_thread_open(&(struct stream_config){.workers = fuzz.world.dp->nb_workers,
+			.ops = &streams_ops,
+			.ctx = fuzz.world.dp,
+			.dtls = sessions_config(&fuzz.world.conf)});
 }
 
 void fuzz_threads_close(void)
 {
-	if (thread == NULL)
-		return;
-	identities_free(streams.identities);
-	conn_limits_fini(&streams.caps);
-	conn_limits_fini(&streams.sessions);
+	if (fuzz.setup.dtls)
+		dtls_thread_close();
 }
 
 // --- the thread ----------------------------------------------------------------------------------
@@ -89,18 +62,14 @@ void fuzz_threads_round(void)
 			if (m[i].kind == STREAM_BYTES)
 				to_connection(&m[i]);
 			else if (!fuzz_orders_take(&m[i]))
-				handshake_take(thread, w, &m[i]);
+				dtls_thread_take(w, &m[i]);
 			streams_ops.release(d, 0, w, m[i].buf);
 		}
 	}
 	fuzz_orders_act();
-	if (thread == NULL)
+	if (!fuzz.setup.dtls)
 		return;
-	while (handshake_work(thread))
-		;
-	handshake_tell(thread);
-	thread->now_ms = fuzz.world.ms;
-	handshake_tick(thread);
+	dtls_thread_round(fuzz.world.ms);
 	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
 		if (fuzz.client[i].via == VIA_DTLS)
 			fuzz_dtls_acts(&fuzz.client[i]);

@@ -6,15 +6,11 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
-#include "identity/identities.h"
-#include "thread.h"
 #include "path/worker.h"
 
 #include <unistd.h>
 
 struct dp_world world;
-struct streams streams;
-struct thread *thread;
 bool thread_asleep, wire_harmed;
 unsigned int nb_clients;
 struct world_client client[CLIENTS_MAX];
@@ -25,25 +21,11 @@ void (*on_the_wire)(unsigned int i, const struct datagram *d) = client_sends;
 
 void clients_world_open(const struct world_setup *s)
 {
-	struct stream_config *c = &streams.conf;
-	char error[256];
-
 	world_open(&world, s);
-	*c = (struct stream_config){.connections = 1,
-		.workers = world.dp->nb_workers,
-		.threads = 1,
-		.room = 1600,
+	dtls_thread_open(&(struct stream_config){.workers = world.dp->nb_workers,
 		.ops = &streams_ops,
 		.ctx = world.dp,
-		.dtls = sessions_config(&world.conf)};
-	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
-	assert_int_equal(conn_limits_init(&streams.sessions, 1000, 0, 0), 0);
-	pthread_mutex_init(&streams.tls_lock, NULL);
-	streams.identities =
-		identities_load(dtls_identities(NULL), &streams.conf.dtls, error, sizeof(error));
-	assert_non_null(streams.identities);
-	thread = thread_create(&streams, 0);
-	assert_non_null(thread);
+		.dtls = sessions_config(&world.conf)});
 	nb_clients = 0;
 }
 
@@ -51,11 +33,8 @@ void clients_world_close(void)
 {
 	for (unsigned int i = 0; i < nb_clients; i++)
 		dtls_client_close(&end[i]);
-	thread_free(thread);
+	dtls_thread_close();
 	world_close(&world);
-	identities_free(streams.identities);
-	conn_limits_fini(&streams.caps);
-	conn_limits_fini(&streams.sessions);
 }
 
 void client_place(const char *host, unsigned int listener)
@@ -85,15 +64,11 @@ static void run_thread(void)
 
 		for (unsigned int i = 0; i < n; i++) {
 			assert_int_not_equal(m[i].kind, STREAM_BYTES);
-			handshake_take(thread, w, &m[i]);
+			dtls_thread_take(w, &m[i]);
 			streams_ops.release(world.dp, 0, w, m[i].buf);
 		}
 	}
-	while (handshake_work(thread))
-		;
-	handshake_tell(thread);
-	thread->now_ms = world.ms;
-	handshake_tick(thread);
+	dtls_thread_round(world.ms);
 }
 
 void step(void)

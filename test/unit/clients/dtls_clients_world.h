@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dp_world.h"
+#include "dtls_thread.h"
 #include "dtls_world.h"
 
 #define CLIENTS_MAX 60
@@ -11,12 +12,7 @@
 #define CLIENT_CHANNEL 0x4000
 #define PEER_PORT 30000 // of the first client's peer
 
-struct thread;
-struct streams;
-
 extern struct dp_world world;
-extern struct streams streams;
-extern struct thread *thread;
 extern bool thread_asleep;
 extern bool wire_harmed; // datagrams may come from anywhere
 extern unsigned int nb_clients;

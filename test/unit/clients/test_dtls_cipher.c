@@ -8,7 +8,6 @@
 #include "dp.h"
 #include "aead.h"
 #include "dtls_clients_world.h"
-#include "thread.h"
 
 #define CLIENTS 4
 

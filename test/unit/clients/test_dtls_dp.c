@@ -13,7 +13,6 @@
 #include "dtls_clients_world.h"
 #include "workers/mbuf_meta.h"
 #include "nicmodel.h"
-#include "thread.h"
 #include "path/worker.h"
 
 #define CLIENTS 12
@@ -177,7 +176,7 @@ static void close_all(void)
 		SSL_shutdown(end[i].ssl);
 	settle(8);
 	assert_int_equal(sum_open(), 0);
-	assert_int_equal(thread->stats.dtls_sessions, 0);
+	assert_int_equal(dtls_thread_stats().dtls_sessions, 0);
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
 		struct worker *w = world.dp->worker[i];
 
@@ -359,7 +358,7 @@ static void test_harmed(void **state)
 		settle(20);
 	}
 	assert_int_equal(sum_half_open(), 0);
-	assert_int_equal(thread->stats.dtls_sessions, sum_open());
+	assert_int_equal(dtls_thread_stats().dtls_sessions, sum_open());
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		dtls_client_close(&end[i]);
 		dtls_client_open(&end[i], NULL);
@@ -370,7 +369,7 @@ static void test_harmed(void **state)
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		relay(i);
 	assert_int_equal(sum_open(), CLIENTS);
-	assert_int_equal(thread->stats.dtls_sessions, CLIENTS);
+	assert_int_equal(dtls_thread_stats().dtls_sessions, CLIENTS);
 	close_all();
 	clients_world_close();
 }

@@ -9,7 +9,6 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
-#include "thread.h"
 
 #define SMALL 8 // bytes of ChannelData
 

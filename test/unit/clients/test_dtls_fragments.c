@@ -4,7 +4,6 @@
 #include "bytes.h"
 #include "clients/sessions.h"
 #include "dtls_clients_world.h"
-#include "thread.h"
 
 #define LONG 1500 // bytes of ALPN names, about the length of ML-KEM key shares
 #define FIRST_PORT 1024
@@ -202,7 +201,7 @@ static void test_never_whole(void **state)
 	assert_false(world_take(&world, &src, &got));
 	world_wait(&world, 10500); // dtls.handshake
 	settle(3);
-	assert_int_equal(thread->stats.dtls_failed, 1);
+	assert_int_equal(dtls_thread_stats().dtls_failed, 1);
 	assert_int_equal(sum_half_open(), 0);
 	clients_world_close();
 }

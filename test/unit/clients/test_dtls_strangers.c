@@ -5,7 +5,6 @@
 #include "clients/sessions.h"
 #include "drop_of.h"
 #include "dtls_clients_world.h"
-#include "thread.h"
 #include "turn_event.h"
 
 #define CLIENTS 12
@@ -266,7 +265,7 @@ static void test_rate(void **state)
 	settle(4);
 	begun = TRIES - (unsigned int)world_dropped(&world, DP_DROP_DTLS_RATE);
 	assert_in_range(begun, most->burst + most->rate, most->burst + most->rate * 2);
-	assert_int_equal(thread->stats.dtls_failed, begun); // there is no cipher in common
+	assert_int_equal(dtls_thread_stats().dtls_failed, begun); // there is no cipher in common
 	client_place("198.51.100.5", world.dtls + 2);
 	handshake_all();
 	hear_all();
@@ -427,14 +426,14 @@ static void test_not_spent(void **state)
 	const uint32_t max = 1000;
 
 	again_begin(state);
-	streams.sessions.max = 0;
+	dtls_thread_limit(0);
 	for (unsigned int i = 0; i < 3; i++) {
 		again_send(0, again.cookie[0]);
 		again_settle();
 	}
-	assert_int_equal(thread->stats.dtls_refused_total, 3);
+	assert_int_equal(dtls_thread_stats().dtls_refused_total, 3);
 	assert_int_equal(again.begun + again.asked, 0);
-	streams.sessions.max = max;
+	dtls_thread_limit(max);
 	again_send(0, again.cookie[0]);
 	again_settle();
 	assert_int_equal(again.begun, 1);
@@ -555,23 +554,23 @@ static void test_waiting(void **state)
 		m.len = hello_write_whole(hello, 0, none);
 		m.conn = UINT64_C(7) << 32 | i;
 		m.kind = STREAM_HELLO;
-		handshake_take(thread, 0, &m);
+		dtls_thread_take(0, &m);
 		m.kind = STREAM_HANDSHAKE;
 		for (unsigned int k = 0; k < 20; k++)
-			handshake_take(thread, 0, &m);
+			dtls_thread_take(0, &m);
 		memset(hello, 0xff, sizeof(hello)); // it was only borrowed
 	}
-	assert_int_equal(thread->stats.dtls_overrun, nb * (20 - 7));
+	assert_int_equal(dtls_thread_stats().dtls_overrun, nb * (20 - 7));
 	m.kind = STREAM_GONE;
 	m.conn = (UINT64_C(7) << 32) + 1;
-	handshake_take(thread, 0, &m);
-	assert_true(handshake_work(thread)); // the first handshake's
+	dtls_thread_take(0, &m);
+	assert_true(dtls_thread_work()); // the first handshake's
 	m.conn = UINT64_C(7) << 32;
-	handshake_take(thread, 0, &m);
+	dtls_thread_take(0, &m);
 	for (unsigned int left = 8 * (nb - 2); left > 0; left--)
-		assert_int_equal(handshake_work(thread), left > 1);
-	assert_int_equal(thread->stats.dtls_sessions, nb - 2);
-	assert_int_equal(thread->stats.dtls_failed, 0);
+		assert_int_equal(dtls_thread_work(), left > 1);
+	assert_int_equal(dtls_thread_stats().dtls_sessions, nb - 2);
+	assert_int_equal(dtls_thread_stats().dtls_failed, 0);
 	clients_world_close(); // closing frees the waiting datagrams
 }
 

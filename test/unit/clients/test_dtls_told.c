@@ -7,7 +7,6 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
-#include "thread.h"
 #include "turn_mark.h"
 #include "path/worker.h"
 #include "workers/mbuf_meta.h"
@@ -204,7 +203,7 @@ static void test_told_twice(void **state)
 	world_wait(&world, SCAN_MS);
 	settle(4);
 	assert_int_equal(c->state, SESSION_FREE);
-	assert_int_equal(thread->stats.dtls_sessions, 0);
+	assert_int_equal(dtls_thread_stats().dtls_sessions, 0);
 	clients_world_close();
 }
 
