@@ -2,14 +2,12 @@
 // Clients sent to other servers by the section alternate: always, from a given load on, changed by
 // a reload, and overridden by a drain.
 #include "addr_text.h"
-#include "datapath.h"
 #include "dp_world.h"
 #include "features/alternates/alternate.h"
 #include "drain/drain.h"
 #include "feature_names.h"
 #include "reload/reload.h"
 #include "turn_refusal.h"
-#include "path/worker.h"
 
 #define SECOND UINT64_C(1000)
 

@@ -2,11 +2,9 @@
 // Drain orders: when a drain is complete, changes by a second order, cancellation, and the effect
 // of a reload.
 #include "clock.h"
-#include "datapath.h"
 #include "dp_world.h"
 #include "drain/drain.h"
 #include "reload/reload.h"
-#include "path/worker.h"
 
 #define SECOND UINT64_C(1000)
 

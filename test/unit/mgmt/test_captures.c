@@ -2,15 +2,12 @@
 // A capture whose workers must be notified of a change while there is no memory for it.
 #include <string.h>
 
-#include "capture/capture.h"
-#include "capture/capture_filter.h"
 #include "capture/captures.h"
 #include "clock.h"
-#include "datapath.h"
+#include "dp_capture.h"
 #include "dp_world.h"
 #include "socket/commands.h"
 #include "answers/scans.h"
-#include "path/worker.h"
 
 static struct dp_world world;
 static struct control control;
@@ -27,11 +24,6 @@ struct scan *__wrap_scans_new(struct command *c, const struct scan_kind *kind, i
 		return NULL;
 	}
 	return __real_scans_new(c, kind, worker);
-}
-
-static const struct capture_filter *workers_have(void)
-{
-	return world.dp->worker[0]->capture->filter;
 }
 
 // Steps until workers have answered the questions.
@@ -62,34 +54,28 @@ static void open_capture(void)
 		.made = json_array()};
 	captures_step(&control);
 	settle();
-	assert_non_null(world.dp->worker[0]->capture);
+	assert_int_equal(world_captured(&world, 0), 0);
 }
 
 static void a_change_waits_for_memory(void **state)
 {
-	static struct capture_filter before;
-	const struct capture_filter *used;
 	struct turn_info info = {.id = 77, .client = world_endpoint("10.99.0.20", 40000)};
 
 	open_capture();
-	used = workers_have();
-	before = *used;
 	assert_true(dp_capture_add(world.dp, &info));
 	control.captures.dirty = true;
 	for (fails = 3; fails > 0;) {
 		captures_step(&control);
 		assert_true(control.captures.dirty);
 		assert_false(control.captures.asking);
-		assert_memory_equal(used, &before, sizeof(before));
+		assert_int_equal(world_captured(&world, 0), 0);
 	}
 	captures_step(&control); // and now there is memory
 	assert_false(control.captures.dirty);
 	assert_true(control.captures.asking);
-	assert_ptr_equal(workers_have(), used);
-	assert_memory_equal(used, &before, sizeof(before)); // workers still read it
+	assert_int_equal(world_captured(&world, 0), 0); // the filter that the worker still reads
 	settle();
-	assert_ptr_not_equal(workers_have(), used);
-	assert_int_equal(workers_have()->nb, 1);
+	assert_int_equal(world_captured(&world, 0), 1);
 	captures_close(&control);
 	world_close(&world);
 }
@@ -102,10 +88,10 @@ static void an_end_waits_for_memory(void **state)
 	fails = 1;
 	captures_step(&control);
 	assert_int_equal(control.captures.state, CAPTURES_ENDS);
-	assert_non_null(world.dp->worker[0]->capture);
+	assert_int_equal(world_captured(&world, 0), 0);
 	captures_step(&control);
 	settle();
-	assert_null(world.dp->worker[0]->capture);
+	assert_int_equal(world_captured(&world, 0), -1);
 	captures_step(&control);
 	assert_int_equal(control.captures.state, CAPTURES_NONE);
 	world_close(&world);

@@ -3,11 +3,9 @@
 // nothing behind for the next.
 #include <string.h>
 
-#include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
 #include "answers/scans.h"
-#include "path/worker.h"
 
 #define PATIENCE_MS 30000
 #define REST_US 1000
@@ -58,16 +56,11 @@ static struct scan *begin(void)
 	return s;
 }
 
-static void round_once(void)
-{
-	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-}
-
 static void an_answer_ends_it(void **state)
 {
 	begin();
 	assert_in_range(scans_step(&control), 1, REST_US); // less, if this thread was preempted
-	round_once();
+	world_round(&world);
 	assert_int_equal(scans_step(&control), -1);
 	assert_null(control.scans.first);
 	assert_int_equal(taken + ended, 2);
@@ -84,10 +77,10 @@ static void without_an_answer_it_ends(void **state)
 	assert_int_equal(scans_step(&control), -1);
 	assert_null(control.scans.first);
 	// the worker answers late: this confuses no scan, and the next one gets its own answer
-	round_once();
+	world_round(&world);
 	begin();
 	scans_step(&control);
-	round_once();
+	world_round(&world);
 	assert_int_equal(scans_step(&control), -1);
 	assert_int_equal(taken + ended, 2);
 }

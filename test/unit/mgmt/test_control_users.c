@@ -9,11 +9,8 @@
 
 #include <jansson.h>
 
-#include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
-#include "shard_rows.h"
-#include "path/worker.h"
 
 #define CLIENTS 3 // of one user
 
@@ -27,17 +24,23 @@ static int peer_fd;
 // first and the last allocation of a user.
 static void sort_clients(void)
 {
-	struct turn_info rows[CLIENTS];
+	const struct dp_question q = {.kind = DP_ASK_ROWS, .max = CLIENTS};
+	const struct dp_answer *a;
 
-	assert_int_equal(shard_rows(world.dp->worker[0]->shard, rows, CLIENTS), CLIENTS);
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	world_round(&world);
+	a = dp_answered(world.dp, 0, q.kind);
+	assert_non_null(a);
+	assert_int_equal(a->nb, CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		for (unsigned int k = i + 1; k < CLIENTS; k++)
-			if (endpoint_eq(&client[k].endpoint, &rows[i].client)) {
+			if (endpoint_eq(&client[k].endpoint, &a->rows[i].client)) {
 				const struct world_client c = client[i];
 
 				client[i] = client[k];
 				client[k] = c;
 			}
+	dp_answer_done(world.dp, 0, q.kind);
 }
 
 static void open_all(void)

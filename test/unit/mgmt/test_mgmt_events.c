@@ -11,8 +11,6 @@
 #include <jansson.h>
 
 #include "explain/attempts.h"
-#include "see/event_rings.h"
-#include "datapath.h"
 #include "dp_world.h"
 #include "events/events.h"
 #include "log/log.h"
@@ -62,7 +60,7 @@ static void put(unsigned int worker, struct turn_event e, const char *name)
 	e.client = world_endpoint("192.0.2.7", 5000);
 	e.name_len = (uint8_t)strlen(name);
 	memcpy(e.name, name, e.name_len);
-	events_put(world.dp->worker[worker], &e);
+	world_event(&world, worker, &e);
 }
 
 // Number of records in a file, all whole. *last: the newest, owned by the caller.
@@ -227,7 +225,7 @@ static void test_stop(void **state)
 	open_all(true);
 	for (unsigned int i = 0; i < 100; i++)
 		put(i & 1, ended, "ivan");
-	events_drain(world.dp);
+	world_drain_events(&world);
 	for (unsigned int i = 0; i < 20000; i++)
 		put(i & 1, ended, "ivan");
 	close_all();

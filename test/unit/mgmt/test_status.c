@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <rte_mbuf.h>
 
-#include "datapath.h"
 #include "dp_world.h"
 #include "drain/drain.h"
 #include "events/events.h"
@@ -65,18 +64,6 @@ static unsigned int warnings(const char *text)
 	return n;
 }
 
-// Takes buffers until `left` are left.
-static unsigned int take(struct rte_mbuf **taken, uint32_t left)
-{
-	unsigned int n = 0;
-
-	for (; dp_buffers_free(world.dp) > left; n++) {
-		taken[n] = rte_pktmbuf_alloc(world.dp->pool);
-		assert_non_null(taken[n]);
-	}
-	return n;
-}
-
 static void it_warns_of_few_packet_buffers(void **state)
 {
 	static struct rte_mbuf *taken[MBUFS];
@@ -84,9 +71,9 @@ static void it_warns_of_few_packet_buffers(void **state)
 	char text[80];
 
 	world.conf.path = (char *)(uintptr_t) "status.yaml";
-	n = take(taken, MBUFS / 20);
+	n = world_take_buffers(&world, MBUFS / 20, taken);
 	assert_int_equal(warnings("packet buffers"), 0);
-	n += take(&taken[n], MBUFS / 20 - 1);
+	n += world_take_buffers(&world, MBUFS / 20 - 1, &taken[n]);
 	snprintf(text, sizeof(text), "%u of %u packet buffers are free: workers are overloaded",
 		MBUFS / 20 - 1, MBUFS);
 	assert_int_equal(warnings(text), 1);

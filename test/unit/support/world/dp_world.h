@@ -34,6 +34,8 @@
 #define WORLD_RELAYS 16 // greatest number of further relay addresses of a family
 
 struct dp_world;
+struct rte_mbuf;
+struct turn_event;
 
 // A datagram that a host of the world has received or will send.
 struct world_datagram {
@@ -196,6 +198,17 @@ struct dp_stats world_stats(struct dp_world *w);
 uint64_t world_dropped(struct dp_world *w, unsigned int reason);
 // Sums the drops over the workers.
 uint64_t world_drops(struct dp_world *w);
+
+// For tests of other libraries, which do not see the inside of lib/dp.
+
+// Puts an event on the ring of a worker.
+void world_event(struct dp_world *w, unsigned int worker, const struct turn_event *e);
+// Empties the rings of events like a stop of the data path: later events need none.
+void world_drain_events(struct dp_world *w);
+// Number of allocations whose frames a worker captures; -1 = it has no part in a capture.
+int world_captured(const struct dp_world *w, unsigned int worker);
+// Takes packet buffers until this number is left. Returns how many. The caller frees them.
+unsigned int world_take_buffers(struct dp_world *w, uint32_t left, struct rte_mbuf **taken);
 
 // Makes a client with an address and port.
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
