@@ -79,6 +79,17 @@ class Layers(unittest.TestCase):
         for header, private in (("conf.h", False), ("schema/schema.h", True), ("checks/checks.h", True)):
             self.assertIs(layers.is_public(header, "conf"), not private)
 
+    def test_a_test_includes_private_headers_of_one_library(self):
+        os.chdir(os.path.join(SCRIPTS, ".."))
+
+        def found(*headers):
+            lines = [f'#include "{header}"\n' for header in headers]
+            return [line for line, _ in layers.check_test(lines, layers.owners())]
+
+        self.assertEqual(found("datapath.h", "conf.h", "turn_policy.h", "net.h", "test.h", "path/worker.h"), [])
+        self.assertEqual(found("datapath.h", "dp.h", "auth/policy.h", "stream.h", "thread.h"), [3, 5])
+        self.assertEqual(found("drain/drain.h", "datapath.h"), [2])
+
 
 class Names(unittest.TestCase):
     def found(self, text, words=("turn_plan", "test_line", "test_stripped", "peers")):
