@@ -67,6 +67,8 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	}
 	if (fault != NULL)
 		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
+	if (conf_schema_is_absent(x, parent, n->key, advice, sizeof(advice)))
+		return conf_fail_unknown(x, n, n->key, "unknown key: %s", advice);
 	// realm is also a key of slipring: here it is only in the wrong section
 	if (x->conf != NULL && (parent == NULL || strcmp(n->key, "realm") != 0) &&
 		conf_coturn_key(n->key, advice, sizeof(advice)))

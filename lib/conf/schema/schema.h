@@ -114,6 +114,10 @@ const struct conf_key *conf_schema_next(
 // The key called name directly under parent, or NULL.
 const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name);
+// True if name, directly under parent, is a key of a feature that this build does not have. Writes
+// that to buf.
+bool conf_schema_is_absent(const struct conf_ctx *x, const struct conf_key *parent,
+	const char *name, char *buf, size_t len);
 // Writes advice on an unknown key to buf, as words for an error. Returns the known key that name
 // resembles, or NULL.
 const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,

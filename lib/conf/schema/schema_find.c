@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf_absent.h"
 #include "reading/ctx.h"
+
+#define TESTS CONF_TEST_CONSTANTS "."
 
 const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i)
 {
@@ -20,7 +23,7 @@ const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i
 // The name of a constant, which has dots, or NULL for other keys.
 static const char *constant_name(const struct conf_key *key)
 {
-	static const char prefix[] = CONF_TEST_CONSTANTS ".";
+	static const char prefix[] = TESTS;
 
 	return strncmp(key->path, prefix, sizeof(prefix) - 1) == 0 ? key->path + sizeof(prefix) - 1
 								   : NULL;
@@ -93,6 +96,22 @@ const struct conf_key *conf_schema_child(
 		strcmp(conf_schema_name(k), name) != 0)
 		;
 	return k;
+}
+
+bool conf_schema_is_absent(const struct conf_ctx *x, const struct conf_key *parent,
+	const char *name, char *buf, size_t len)
+{
+	static const struct conf_key absent[] = {CONF_ABSENT_ROWS{NULL}};
+
+	for (const struct conf_key *k = absent; k->path != NULL; k++) {
+		const char *path = parent != NULL ? path_below(parent, k) : k->path;
+
+		if (path == NULL || strcmp(path, name) != 0 || x->keys != &conf_file_keys)
+			continue;
+		snprintf(buf, len, "this slipring was built without the feature '%s'", k->help);
+		return true;
+	}
+	return false;
 }
 
 #define WORD_MAX 32
