@@ -7,7 +7,7 @@ static struct fixture f;
 static struct addr relay[4];
 
 // Relay addresses 10.99.0.1 and 10.99.0.5, 6 ports each.
-static void open(bool shared)
+static void open(void)
 {
 	struct turn_config c = fixture_config();
 
@@ -16,11 +16,6 @@ static void open(bool shared)
 	c.relay = relay;
 	c.nb_relay = 2;
 	c.port_hi = (uint16_t)(c.port_lo + 5);
-#ifdef FEATURE_SHARED
-	c.shared.enabled = shared;
-	if (shared)
-		c.limits.allocations = 100;
-#endif
 	fixture_open(&f, &c, 1);
 }
 
@@ -37,7 +32,7 @@ static struct fixture_client client(uint16_t port)
 // Takes all ports of the other address, then gets no more.
 static void new_allocations_are_on_the_other(void **state)
 {
-	open(false);
+	open();
 	lose(0, true);
 	for (uint16_t i = 0; i < 6; i++) {
 		struct fixture_client c = client((uint16_t)(1000 + i));
@@ -58,7 +53,7 @@ static void without_a_relay_address_allocate_is_508(void **state)
 	struct fixture_client old = client(1), c = client(2);
 	struct turn_stats stats;
 
-	open(false);
+	open();
 	assert_int_equal(fixture_allocate(&f, &old, 4), 0);
 	lose(0, true);
 	lose(1, true);
@@ -82,36 +77,11 @@ static void without_a_relay_address_allocate_is_508(void **state)
 	fixture_close(&f);
 }
 
-#ifdef FEATURE_SHARED
-static void lost_shared_addresses_are_skipped(void **state)
-{
-	struct fixture_client c[8];
-
-	open(true);
-	lose(1, true);
-	for (uint16_t i = 0; i < 8; i++) {
-		c[i] = client((uint16_t)(1000 + i));
-		assert_int_equal(fixture_allocate(&f, &c[i], 4), 0);
-		assert_true(addr_eq(&c[i].relay.addr, &relay[0]));
-	}
-	lose(0, true);
-	c[0] = client(2000);
-	assert_int_equal(fixture_allocate(&f, &c[0], 4), 508);
-	lose(1, false);
-	assert_int_equal(fixture_allocate(&f, &c[0], 4), 0);
-	assert_true(addr_eq(&c[0].relay.addr, &relay[1]));
-	fixture_close(&f);
-}
-#endif
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_allocations_are_on_the_other),
 		cmocka_unit_test(without_a_relay_address_allocate_is_508),
-#ifdef FEATURE_SHARED
-		cmocka_unit_test(lost_shared_addresses_are_skipped),
-#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
