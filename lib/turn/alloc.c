@@ -30,6 +30,13 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms)
 	wheel_set_sooner(&s->wheel, slot, at_ms);
 }
 
+uint8_t alloc_transport(const struct turn_shard *s, uint32_t slot)
+{
+	const uint8_t listener = line_listener(alloc_at(s, slot));
+
+	return listener < s->nb_listeners ? s->listener[listener].transport : TURN_OVER_UDP;
+}
+
 static void line_begin(struct turn_shard *s, const struct turn_view *v, uint32_t index)
 {
 	*alloc_at(s, index) = (struct turn_line){.end[TURN_FROM_CLIENT] = v->src,
@@ -173,6 +180,7 @@ static void make_slot(struct turn_shard *s, const struct turn_view *v, const str
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
+	s->stats.over[alloc_transport(s, n->slot)]++;
 	sums_made(s, n->slot);
 #define X(state, begin, made, close, end) \
 	if (n->kind == (state))           \
@@ -355,9 +363,11 @@ static void move_one(struct turn_shard *s, uint32_t slot, const struct turn_view
 	struct turn_line *l = alloc_at(s, slot);
 
 	ASSERT(line_state(l) == ALLOC_LIVE);
+	s->stats.over[alloc_transport(s, slot)]--;
 	l->end[TURN_FROM_CLIENT] = v->src;
 	l->mark[TURN_FROM_CLIENT] =
 		turn_mark_with_state(turn_mark_client(v->src_port, v->listener), ALLOC_LIVE);
+	s->stats.over[alloc_transport(s, slot)]++;
 	l->hop[TURN_FROM_CLIENT] = 0;
 	cold_at(s, slot)->via = v->via;
 	state_moved(s, slot);
@@ -436,6 +446,7 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 	quota_give(s->quota, &quota);
 	bitset_put(&s->live, slot, false);
 	s->stats.allocations--;
+	s->stats.over[alloc_transport(s, slot)]--;
 #define X(state, begin, made, close, end) \
 	if (line_state(l) == (state))     \
 		end(s, slot, quota.user);

@@ -63,6 +63,8 @@ static inline uint32_t ms_left(uint32_t until, uint64_t now_ms)
 	return left > 0 ? (uint32_t)left : 0;
 }
 
+// The enum turn_transport of the listener of an allocation's client.
+uint8_t alloc_transport(const struct turn_shard *s, uint32_t slot);
 // Index of the allocation or redirect of a client, or TURN_NONE. v->hash, src and mark identify the
 // client. Expiry is not checked.
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);

@@ -56,13 +56,6 @@ bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct
 		ident_of(f, c, name);
 }
 
-static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
-{
-	const uint8_t listener = line_listener(alloc_at(s, slot));
-
-	return listener < s->nb_listeners ? s->listener[listener].transport : TURN_OVER_UDP;
-}
-
 // Permissions have no port (RFC 8656 9); a channel has one.
 static bool has_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
@@ -92,7 +85,7 @@ static bool matches_filter(const struct turn_shard *s, const struct turn_filter 
 	if ((f->wants & TURN_FILTER_CLIENT) != 0 &&
 		!addr_prefix_contains(&f->client, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]))
 		return false;
-	if ((f->wants & TURN_FILTER_TRANSPORT) != 0 && transport_of(s, slot) != f->transport)
+	if ((f->wants & TURN_FILTER_TRANSPORT) != 0 && alloc_transport(s, slot) != f->transport)
 		return false;
 	return (f->wants & TURN_FILTER_PEER) == 0 || has_peer(s, slot, &f->peer);
 }
@@ -156,7 +149,7 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 		.quota_user = c->quota_user,
 		.age_s = (uint32_t)(s->now_ms / 1000) - s->usage[slot].made_s,
 		.listener = line_listener(l),
-		.transport = transport_of(s, slot),
+		.transport = alloc_transport(s, slot),
 		.rest = c->rest,
 		.realm = alloc_realm(s, slot),
 		.is_tcp = alloc_is_tcp(s, slot)};

@@ -7,6 +7,7 @@
 // The sums of what all slots hold.
 struct held {
 	uint32_t live, permissions, channels, beyond_permissions, beyond_channels;
+	uint32_t over[TURN_OVER_DTLS + 1];
 };
 
 static uint32_t beyond_sure(const struct share *h, uint32_t has)
@@ -102,6 +103,7 @@ static void check_alloc(struct turn_shard *s, uint32_t slot, struct held *held)
 		check_copy(s, slot);
 	check_client(s, slot);
 	held->live++;
+	held->over[alloc_transport(s, slot)]++;
 	held->permissions += c->nb_permissions;
 	held->channels += c->nb_channels;
 	held->beyond_permissions += beyond_sure(&s->permission_share, c->nb_permissions);
@@ -154,6 +156,8 @@ void turn_shard_check(struct turn_shard *s)
 	check_redirects(s);
 	check_ports(s, held.live + reserved);
 	ASSERT(held.live == s->live.used && held.live == s->stats.allocations);
+	for (unsigned int i = 0; i <= TURN_OVER_DTLS; i++)
+		ASSERT(held.over[i] == s->stats.over[i]);
 	ASSERT(held.permissions == pool_used(&s->permissions));
 	ASSERT(held.channels == pool_used(&s->channels));
 	ASSERT(held.beyond_permissions == s->permission_share.held);

@@ -18,6 +18,16 @@
 	F(auth_failures, c, "", "requests whose credentials were wrong")
 
 #define TURN_RELAY_COUNTERS(F, V)                                                                  \
+	V(allocations_udp, turn->over[TURN_OVER_UDP], g, "allocations_over{transport=udp}",        \
+		"live allocations, by the transport of the client's listener")                     \
+	V(allocations_tcp, turn->over[TURN_OVER_TCP], g, "allocations_over{transport=tcp}",        \
+		"live allocations, by the transport of the client's listener")                     \
+	V(allocations_tls, turn->over[TURN_OVER_TLS], g, "allocations_over{transport=tls}",        \
+		"live allocations, by the transport of the client's listener")                     \
+	V(allocations_auto, turn->over[TURN_OVER_AUTO], g, "allocations_over{transport=auto}",     \
+		"live allocations, by the transport of the client's listener")                     \
+	V(allocations_dtls, turn->over[TURN_OVER_DTLS], g, "allocations_over{transport=dtls}",     \
+		"live allocations, by the transport of the client's listener")                     \
 	F(redirects, g, "", "notes that a client's allocation lives on another worker")            \
 	V(relay_ports_ipv4, turn->ports[1], g, "relay_ports{family=ipv4}",                         \
 		"number of relay ports; absent with shared ports")                                 \

@@ -66,6 +66,7 @@ struct turn_stats {
 	TURN_RELAY_COUNTERS(COUNTER_FIELD, COUNTER_NO_FIELD)
 	uint64_t ports[2],
 		ports_free[2]; // relay ports, by [is_v4]; resting ones count as free; 0: shared
+	uint64_t over[TURN_OVER_DTLS + 1]; // live allocations, by enum turn_transport
 	// Requests, including retransmissions; by enum turn_refusal.
 	uint64_t refused[TURN_REFUSAL_END];
 	struct turn_sums sums; // of the first realm, and a part of those of others (dp_realms.h)

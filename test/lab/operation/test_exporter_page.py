@@ -125,7 +125,7 @@ def check_numbers(page, server):
     (realm,) = page.rows("realms")
     assert realm[0] == "turn.test" and number(realm[1]) == 3, realm
     clients = {row[0]: row[1:] for row in page.rows("clients")}
-    assert clients["TLS"][1] == "1", clients
+    assert clients["TLS"][:2] == ["1", "1"] and clients["UDP"][0] == "2", clients
     (port,) = page.rows("ports")
     assert port[:2] == ["wan", "up"], port
     (certificate,) = page.rows("certificates")

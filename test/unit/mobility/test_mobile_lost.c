@@ -92,6 +92,20 @@ static void test_comes_back(void **state)
 	assert_int_equal(fixture_stats(&w.f).moves, 1);
 }
 
+// A client that comes back over another transport counts there.
+static void test_other_transport(void **state)
+{
+	struct mobile_client ivan = ready(true), back = mobile_at(&ivan, "203.0.113.9", 6000);
+
+	back.c.listener = 0;
+	assert_int_equal(fixture_stats(&w.f).over[TURN_OVER_TCP], 1);
+	lose(&ivan, 0);
+	assert_int_equal(mobile_show(&w, &back), 0);
+	assert_hears(&w, &ivan.c.relay, PEER, 7000, &back);
+	assert_int_equal(fixture_stats(&w.f).over[TURN_OVER_TCP], 0);
+	assert_int_equal(fixture_stats(&w.f).over[TURN_OVER_UDP], 1);
+}
+
 static void test_does_not(void **state)
 {
 	struct mobile_client ivan = ready(true), back = over_tcp(&ivan, "203.0.113.9", 6000);
@@ -251,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_comes_back),
+		T(test_other_transport),
 		T(test_does_not),
 		T(test_without_ticket),
 		cmocka_unit_test_setup_teardown(test_no_grace, setup_no_grace, mobile_teardown),
