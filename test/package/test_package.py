@@ -267,12 +267,14 @@ def check_exporter(root):
         root.words("setpriv", "--reuid", "nobody", "--regid", "slipring-metrics", "--clear-groups", "slipring-exporter", side="s"),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    get = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9641/metrics').read().decode())"
+    get = "import sys, urllib.request as u; print(u.urlopen(u.Request('http://127.0.0.1:9641' + sys.argv[1]," \
+        " headers={'Accept': 'text/html'})).read().decode())"  # fmt: skip
+    ask = lambda path: root.run("python3", "-c", get, path, side="s", check=False).stdout
     try:
-        scrape = lambda: root.run("python3", "-c", get, side="s", check=False).stdout
-        text = until(lambda: scrape() or exporter.poll() is not None, 20, "the exporter answers")
+        text = until(lambda: ask("/metrics") or exporter.poll() is not None, 20, "the exporter answers")
         assert exporter.poll() is None, exporter.stdout.read()
         assert re.search(r"^slipring_up\S* 1", text, re.M), text[:1000]
+        assert "<!DOCTYPE html>" in ask("/") and '"up":true' in ask("/status.json")
     finally:
         exporter.kill()
         exporter.wait()
