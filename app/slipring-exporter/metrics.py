@@ -342,7 +342,7 @@ class Slipring:
         exporter.add("g", "up", "1 when slipring has answered.", 0 if seen.error else 1)
         exporter.info("exporter_build", "The release of the exporter.", version=self.version)
         exporter.add("g", "exporter_fetch_seconds", "Time that slipring's answers took.", seen.took)
-        for command, count in self.bad.items() or (("none", 0),):
+        for command, count in dict(self.bad).items() or (("none", 0),):  # other threads add to it
             exporter.add("c", "exporter_bad_answers", "Answers that were unusable.", count,
                 command=command)  # fmt: skip
         return list(exporter.metrics.values())

@@ -22,7 +22,7 @@ POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-acti
 HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
+    "Cache-Control": "no-store",
 }  # fmt: skip
 
 
