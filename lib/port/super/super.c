@@ -118,20 +118,19 @@ bool port_super_forward(struct rte_mbuf *m)
 }
 
 // Cuts frames [first, first + n) of s.
-static bool cut_frames(const struct rte_mbuf *m, struct super_shape *s, struct rte_mempool *pool,
-	struct rte_mbuf **out, unsigned int first, unsigned int n)
+static bool cut_frames(const struct super_shape *s, struct rte_mempool *pool, struct rte_mbuf **out,
+	unsigned int first, unsigned int n)
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
-	struct super_reader r = {.m = m};
+	struct super_reader r = {.m = s->m};
 
 	if (s->payload + RTE_MIN(s->len, (uint32_t)s->size) > room ||
 		rte_pktmbuf_alloc_bulk(pool, out, n) != 0)
 		return false;
-	super_reader_copy(&r, s->headers, s->payload); // advances r to the payload
-	super_reader_skip(&r, first * (uint32_t)s->size);
+	super_reader_skip(&r, s->payload + first * (uint32_t)s->size);
 	for (unsigned int i = 0; i < n; i++) {
 		write_frame(out[i], s, first + i, &r);
-		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) != 0)
+		if ((s->m->ol_flags & RTE_MBUF_F_RX_LRO) != 0)
 			out[i]->ol_flags |= RX_GOOD; // we just computed the checksums
 	}
 	return true;
@@ -146,7 +145,7 @@ unsigned int port_super_cut(
 	if (!super_shape_read(&s, m))
 		return 0;
 	n = super_shape_frames(&s);
-	return n <= max && cut_frames(m, &s, pool, out, 0, n) ? n : 0;
+	return n <= max && cut_frames(&s, pool, out, 0, n) ? n : 0;
 }
 
 struct rte_mbuf *port_super_first(const struct rte_mbuf *m, struct rte_mempool *pool)
@@ -154,7 +153,7 @@ struct rte_mbuf *port_super_first(const struct rte_mbuf *m, struct rte_mempool *
 	struct super_shape s;
 	struct rte_mbuf *out;
 
-	return super_shape_read(&s, m) && cut_frames(m, &s, pool, &out, 0, 1) ? out : NULL;
+	return super_shape_read(&s, m) && cut_frames(&s, pool, &out, 0, 1) ? out : NULL;
 }
 
 unsigned int port_super_rest(
@@ -166,5 +165,5 @@ unsigned int port_super_rest(
 	if (!super_shape_read(&s, m))
 		return 0;
 	n = super_shape_frames(&s) - 1;
-	return n <= max && cut_frames(m, &s, pool, out, 1, n) ? n : 0;
+	return n <= max && cut_frames(&s, pool, out, 1, n) ? n : 0;
 }

@@ -132,6 +132,7 @@ bool super_shape_read(struct super_shape *s, const struct rte_mbuf *m)
 	if ((m->ol_flags & SUPER) == 0 || m->tso_segsz == 0 || !chain_whole(m))
 		return false;
 	super_reader_copy(&r, s->headers, have);
+	s->m = m;
 	s->size = m->tso_segsz;
 	return parse_l2(s, have) && parse_l3(s, have, verify, &end) && end <= m->pkt_len &&
 		parse_l4(s, have, end) && (!sent || tx_agrees(s, m));

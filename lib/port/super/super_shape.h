@@ -12,8 +12,9 @@
 
 #define SUPER_HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + 60 + 60) // IPv4 and TCP with all options
 
-// Offsets in the frame, and a contiguous copy of its headers.
+// A super-frame, offsets in it, and a contiguous copy of its headers.
 struct super_shape {
+	const struct rte_mbuf *m;
 	uint16_t l3, l4, payload;
 	uint32_t len; // bytes of payload
 	uint16_t size; // bytes of payload of each frame except the last
