@@ -50,8 +50,8 @@ void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at lo
 	conf_tell_report(r, weight, line);
 }
 
-void conf_tell_node(struct conf_report *r, enum conf_weight weight, const struct conf *c,
-	const struct conf_node *n, const char *fmt, ...)
+void conf_warn_node(struct conf_report *r, const struct conf *c, const struct conf_node *n,
+	const char *fmt, ...)
 {
 	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN];
 	const struct conf_place place = place_of(c, n, NULL, path);
@@ -60,5 +60,5 @@ void conf_tell_node(struct conf_report *r, enum conf_weight weight, const struct
 	va_start(ap, fmt);
 	conf_tell_line(line, &place, fmt, ap);
 	va_end(ap);
-	conf_tell_report(r, weight, line);
+	conf_tell_report(r, CONF_WARNING, line);
 }

@@ -64,7 +64,7 @@ static void warn_nodes(const struct conf *c, const struct conf_node *n, struct c
 {
 	for (; n != NULL && !conf_warned(r); n = n->next) {
 		if (n->open)
-			conf_tell_node(r, CONF_WARNING, c, n,
+			conf_warn_node(r, c, n,
 				"everyone on this host can read the secret in that file: chmod "
 				"o-r");
 		warn_nodes(c, n->child, r);
@@ -81,7 +81,7 @@ void conf_warn_files(const struct conf *c, struct conf_report *r)
 		const struct conf_node *n = secret_of(c, c->included[i]);
 
 		if (n != NULL && is_open(c->included[i]))
-			conf_tell_node(r, CONF_WARNING, c, n, CHMOD);
+			conf_warn_node(r, c, n, CHMOD);
 	}
 	warn_nodes(c, c->root, r);
 }

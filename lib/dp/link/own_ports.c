@@ -28,13 +28,17 @@ static bool may_move(const struct conf_port *p, const struct addr *a)
 	return address != NULL && address->learn != CONF_LEARN_NONE;
 }
 
-static void add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
-	struct port_own *owned, uint32_t *nb)
+// Writes those of n relay addresses that come in on the port. Returns their number.
+static uint32_t add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
+	struct port_own *owned)
 {
+	uint32_t nb = 0;
+
 	for (uint32_t i = 0; i < n; i++)
 		if (comes_in_on(c, port, &list[i]))
-			owned[(*nb)++] = (struct port_own){list[i], c->turn.port_lo,
-				c->turn.port_hi, may_move(&c->ports[port], &list[i])};
+			owned[nb++] = (struct port_own){list[i], c->turn.port_lo, c->turn.port_hi,
+				may_move(&c->ports[port], &list[i])};
+	return nb;
 }
 
 struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *nb)
@@ -57,9 +61,9 @@ struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *n
 			owned[(*nb)++] = (struct port_own){l->endpoint.addr, l->endpoint.port,
 				l->endpoint.port, may_move(&c->ports[port], &l->endpoint.addr)};
 	}
-	add_relay(c, port, t->relay, t->nb_relay, owned, nb);
+	*nb += add_relay(c, port, t->relay, t->nb_relay, owned + *nb);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++)
-		add_relay(c, port, t->relay_pools[i].addresses, t->relay_pools[i].nb_addresses,
-			owned, nb);
+		*nb += add_relay(c, port, t->relay_pools[i].addresses,
+			t->relay_pools[i].nb_addresses, owned + *nb);
 	return owned;
 }
