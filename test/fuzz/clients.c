@@ -323,7 +323,8 @@ void fuzz_client_acts(void)
 		const unsigned int port = world_port_of(&fuzz.world, &c->c.server.addr) |
 			(c->listener == 2 && fuzz.setup.two_ports);
 
-		len = fuzz_udp(frame, port, &c->c.endpoint, &c->c.server, message, len);
+		len = fuzz_udp(
+			frame, port, &(struct fuzz_path){c->c.endpoint, c->c.server}, message, len);
 		fuzz_send("client", port, frame, len);
 	}
 }
@@ -356,5 +357,6 @@ void fuzz_peer_acts(void)
 		dst->addr = fuzz.world.conf.turn.relay_pools[0].addresses[0];
 	if (!nexthop_find(fuzz.world.dp->hot, &dst->addr, &src.addr, &port, &via) || chance(5))
 		port = (uint8_t)below(fuzz.world.dp->nb_ports);
-	fuzz_send("peer", port, frame, fuzz_udp(frame, port, &src, dst, message, len));
+	fuzz_send("peer", port, frame,
+		fuzz_udp(frame, port, &(struct fuzz_path){src, *dst}, message, len));
 }

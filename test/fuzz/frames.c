@@ -85,9 +85,10 @@ static struct net_ip ip_header(void)
 		.df = chance(70)};
 }
 
-size_t fuzz_udp(uint8_t *buf, unsigned int port, const struct endpoint *src,
-	const struct endpoint *dst, const void *data, size_t len)
+size_t fuzz_udp(
+	uint8_t *buf, unsigned int port, const struct fuzz_path *path, const void *data, size_t len)
 {
+	const struct endpoint *src = &path->src, *dst = &path->dst;
 	const struct net_l2 l = l2(port, port == FUZZ_KERNEL ? &dst->addr : &src->addr);
 	const struct net_ip ip = ip_header();
 	const bool is_v4 = addr_is_v4(&src->addr);
@@ -103,13 +104,17 @@ size_t fuzz_udp(uint8_t *buf, unsigned int port, const struct endpoint *src,
 	return (size_t)(payload - buf) + len;
 }
 
+struct ends {
+	struct addr src, dst; // dst is our address; when the kernel sends, src is
+};
+
 // Writes a packet of another protocol, with at least 8 bytes after the IP header.
-static size_t packet(unsigned int port, const struct addr *src, const struct addr *dst,
-	uint8_t proto, const uint8_t *l4, size_t len)
+static size_t packet(
+	unsigned int port, const struct ends *e, uint8_t proto, const uint8_t *l4, size_t len)
 {
-	const struct endpoint s = {*src, 1}, d = {*dst, 1};
-	const size_t whole = fuzz_udp(frame, port, &s, &d, l4, len - 8);
-	const bool is_v4 = addr_is_v4(src);
+	const struct fuzz_path path = {{e->src, 1}, {e->dst, 1}};
+	const size_t whole = fuzz_udp(frame, port, &path, l4, len - 8);
+	const bool is_v4 = addr_is_v4(&e->src);
 	uint8_t *header = frame + whole - len;
 
 	memcpy(header, l4, len);
@@ -132,14 +137,10 @@ void fuzz_send(const char *kind, unsigned int port, uint8_t *buf, size_t len)
 		fuzz_in_pieces("pieces", port, buf, len))
 		return;
 	for (unsigned int i = 0; i < copies; i++)
-		fuzz_put(kind, port, buf, len, mutated, !mutated && chance(70));
+		fuzz_put(kind, port, buf, len, mutated ? FUZZ_MUTATED : chance(70) ? FUZZ_GOOD : 0);
 }
 
 // --- kinds ---------------------------------------------------------------------------------------
-
-struct ends {
-	struct addr src, dst; // dst is our address; when the kernel sends, src is
-};
 
 static struct ends ends(unsigned int port)
 {
@@ -174,7 +175,7 @@ static void echo(unsigned int port)
 	if (chance(10))
 		icmp[0] = (uint8_t)below(256);
 	fuzz_send("echo", port, frame,
-		packet(port, &e.src, &e.dst, is_v4 ? 1 : 58, icmp,
+		packet(port, &e, is_v4 ? 1 : 58, icmp,
 			8 + below(chance(80) ? 64 : sizeof(icmp) - 8)));
 }
 
@@ -194,14 +195,14 @@ static void live_flow(const struct ends *e, struct endpoint *ours, struct endpoi
 // Writes the quoted packet of an ICMP error: a packet that we or the kernel may have sent.
 static size_t quote(const struct ends *e, uint8_t *quoted)
 {
-	struct endpoint ours = {e->dst, fuzz_our_port()}, theirs = {e->src, fuzz_their_port()};
+	struct fuzz_path path = {{e->dst, fuzz_our_port()}, {e->src, fuzz_their_port()}};
 	const bool is_v4 = addr_is_v4(&e->src);
 	uint8_t data[1200] = {0};
 	size_t len, most;
 
 	if (chance(70))
-		live_flow(e, &ours, &theirs);
-	len = fuzz_udp(frame, FUZZ_KERNEL, &ours, &theirs, data, 12 + below(1000)) - NET_ETH_LEN;
+		live_flow(e, &path.src, &path.dst);
+	len = fuzz_udp(frame, FUZZ_KERNEL, &path, data, 12 + below(1000)) - NET_ETH_LEN;
 	memcpy(quoted, frame + NET_ETH_LEN, len);
 	if (chance(30)) // TCP, or an echo request
 		quoted[is_v4 ? 9 : 6] = chance(50) ? IPPROTO_TCP : is_v4 ? 1 : 58;
@@ -216,7 +217,7 @@ static void icmp_error(unsigned int port)
 	static const uint8_t types4[] = {3, 3, 3, 11, 12, 4, 5}, types6[] = {1, 1, 2, 3, 4, 137};
 	const struct ends e = ends(port);
 	const bool is_v4 = addr_is_v4(&e.src);
-	const struct addr router = fuzz_host(is_v4);
+	const struct ends of_router = {fuzz_host(is_v4), e.dst};
 	uint8_t icmp[2048] = {0};
 	const size_t len = 8 + quote(&e, icmp + 8);
 
@@ -227,7 +228,7 @@ static void icmp_error(unsigned int port)
 	// some of them more than a client is notified of
 	for (unsigned int n = chance(15) ? 12 : 1; n > 0; n--)
 		fuzz_send("icmp error", port, frame,
-			packet(port, chance(70) || port == FUZZ_KERNEL ? &e.src : &router, &e.dst,
+			packet(port, chance(70) || port == FUZZ_KERNEL ? &e : &of_router,
 				is_v4 ? 1 : 58, icmp, len));
 }
 
@@ -243,20 +244,20 @@ static void tcp(unsigned int port)
 	l4[12] = (uint8_t)(chance(95) ? 0x50 : below(256));
 	l4[13] = flags[below(sizeof(flags))];
 	fuzz_send("tcp", port, frame,
-		packet(port, &e.src, &e.dst, IPPROTO_TCP, l4, 20 + below(chance(80) ? 64 : 1460)));
+		packet(port, &e, IPPROTO_TCP, l4, 20 + below(chance(80) ? 64 : 1460)));
 }
 
 static void udp(unsigned int port)
 {
 	const struct ends e = ends(port);
 	const uint16_t ours = fuzz_our_port(), theirs = fuzz_their_port();
-	const struct endpoint src = {e.src, port == FUZZ_KERNEL ? ours : theirs},
-			      dst = {e.dst, port == FUZZ_KERNEL ? theirs : ours};
+	const struct fuzz_path path = {{e.src, port == FUZZ_KERNEL ? ours : theirs},
+		{e.dst, port == FUZZ_KERNEL ? theirs : ours}};
 	uint8_t data[1472];
 	const size_t most = chance(80) ? 100 : sizeof(data), len = below((uint32_t)most);
 
 	test_rand_fill(&fuzz.rand, data, len);
-	fuzz_send("udp", port, frame, fuzz_udp(frame, port, &src, &dst, data, len));
+	fuzz_send("udp", port, frame, fuzz_udp(frame, port, &path, data, len));
 }
 
 // DHCP, DHCPv6, and ICMPv6 of the types of router discovery.
@@ -278,19 +279,20 @@ static void learning(unsigned int port)
 	if (kernel && chance(50))
 		e.src = is_v4 ? nobody4 : fuzz.world.dp->port[0].link_local;
 	if (!is_v4 && chance(50))
-		len = packet(port, &e.src, &e.dst, 58, data, 8 + below(100));
+		len = packet(port, &e, 58, data, 8 + below(100));
 	else
-		len = fuzz_udp(frame, port, &(struct endpoint){e.src, ports[kernel]},
-			&(struct endpoint){e.dst, ports[!kernel]}, data, below(sizeof(data)));
+		len = fuzz_udp(frame, port,
+			&(struct fuzz_path){{e.src, ports[kernel]}, {e.dst, ports[!kernel]}}, data,
+			below(sizeof(data)));
 	fuzz_send("learning", port, frame, len);
 }
 
 static void fragment(unsigned int port)
 {
 	const struct ends e = ends(port);
-	const struct endpoint src = {e.src, fuzz_their_port()}, dst = {e.dst, 3478};
+	const struct fuzz_path path = {{e.src, fuzz_their_port()}, {e.dst, 3478}};
 	uint8_t data[256] = {0};
-	size_t len = fuzz_udp(frame, port, &src, &dst, data, 16 + below(200));
+	size_t len = fuzz_udp(frame, port, &path, data, 16 + below(200));
 	const size_t l3 = NET_ETH_LEN +
 		(port != FUZZ_KERNEL && fuzz_port(port)->vlan != 0 ? NET_VLAN_LEN : 0);
 
@@ -318,7 +320,7 @@ static void noise(unsigned int port)
 	test_rand_fill(&fuzz.rand, frame, len);
 	if (chance(80))
 		eth_write(frame, &l, fuzz_edge());
-	fuzz_put("noise", port, frame, len, true, false);
+	fuzz_put("noise", port, frame, len, FUZZ_MUTATED);
 }
 
 static void again(unsigned int port)
@@ -329,7 +331,7 @@ static void again(unsigned int port)
 		return;
 	memcpy(frame, f->data, f->len);
 	if (f->mutated || chance(50)) // its checksums may be wrong
-		fuzz_put("again", port, frame, f->len, true, false);
+		fuzz_put("again", port, frame, f->len, FUZZ_MUTATED);
 	else
 		fuzz_send("again", port, frame, f->len);
 }

@@ -169,10 +169,12 @@ void fuzz_describe(void);
 
 // --- world.c: input and output -------------------------------------------------------------------
 
-// Puts a frame on a receive queue of a port, or has the kernel send it. good: the port reports its
-// checksums as right.
-void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mutated,
-	bool good);
+#define FUZZ_MUTATED 1 // the frame is not as its host made it
+#define FUZZ_GOOD 2 // the port reports its checksums as right
+
+// Puts a frame on a receive queue of a port, or has the kernel send it.
+void fuzz_put(
+	const char *kind, unsigned int port, const uint8_t *frame, size_t len, unsigned int marks);
 // Like fuzz_put for a frame in several buffers, which then belongs to the port.
 void fuzz_put_mbuf(const char *kind, struct port *port, struct rte_mbuf *m);
 // Returns a buffer of a pool that holds the bytes with canaries around them; NULL = pool empty.
@@ -211,10 +213,14 @@ void fuzz_proxies(void);
 
 // --- frames.c: frames of hosts that are not clients ----------------------------------------------
 
+struct fuzz_path {
+	struct endpoint src, dst;
+};
+
 // Writes a whole UDP datagram: from a host to a port or, with FUZZ_KERNEL, from our kernel to a
 // host. Returns the frame's length.
-size_t fuzz_udp(uint8_t *frame, unsigned int port, const struct endpoint *src,
-	const struct endpoint *dst, const void *data, size_t len);
+size_t fuzz_udp(uint8_t *frame, unsigned int port, const struct fuzz_path *path, const void *data,
+	size_t len);
 // Return one of our addresses, mostly of that port, and an address of a host.
 struct addr fuzz_own(unsigned int port);
 struct addr fuzz_host(bool is_v4);

@@ -133,8 +133,8 @@ bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, s
 		// a NIC's verdict on a checksum counts only if the datagram is whole
 		const bool whole = piece[i].off == 0 && !piece[i].more;
 
-		fuzz_put(kind, port, out, write_piece(out, &w, &piece[i]), true,
-			!whole && chance(20));
+		fuzz_put(kind, port, out, write_piece(out, &w, &piece[i]),
+			FUZZ_MUTATED | (!whole && chance(20) ? FUZZ_GOOD : 0));
 	}
 	fuzz.same_queue = 0;
 	return true;

@@ -144,7 +144,8 @@ static void flush(struct fuzz_client *c)
 
 		if (chance(fuzz.mutate / 4))
 			len = fuzz_mutate_message(d.data, len, sizeof(d.data));
-		len = fuzz_udp(frame, 0, &c->c.endpoint, &c->c.server, d.data, len);
+		len = fuzz_udp(
+			frame, 0, &(struct fuzz_path){c->c.endpoint, c->c.server}, d.data, len);
 		fuzz_send("dtls", 0, frame, len);
 	}
 }

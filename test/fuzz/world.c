@@ -78,20 +78,20 @@ static void queue_up(struct port *p, struct rte_mbuf *m)
 	softport_put_mbuf(p, queue, m);
 }
 
-void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mutated,
-	bool good)
+void fuzz_put(
+	const char *kind, unsigned int port, const uint8_t *frame, size_t len, unsigned int marks)
 {
 	struct rte_mempool *pool =
 		port == FUZZ_KERNEL ? fuzz_exception()->pool : fuzz.world.dp->pool;
 	struct rte_mbuf *m;
 
 	len = RTE_MIN(RTE_MAX(len, (size_t)1), (size_t)FUZZ_FRAME);
-	fuzz_remember(kind, port, frame, len, mutated);
+	fuzz_remember(kind, port, frame, len, (marks & FUZZ_MUTATED) != 0);
 	fuzz_frame_alone(frame, len, port % FUZZ_KERNEL);
 	m = fuzz_mbuf(pool, frame, len);
 	if (m == NULL)
 		return;
-	if (good)
+	if ((marks & FUZZ_GOOD) != 0)
 		m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	if (port == FUZZ_KERNEL)
 		softport_put_mbuf(fuzz_exception()->kernel, 0, m);
@@ -133,8 +133,8 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 		return;
 	memcpy(l2.dst, fuzz_port(port)->mac, 6);
 	memcpy(l2.src + 2, msg->target.b + 12, 4);
-	fuzz_put("answer", port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender),
-		false, false);
+	fuzz_put(
+		"answer", port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender), 0);
 }
 
 // Judges a datagram that the data path has made: whole, from our address, to a host.

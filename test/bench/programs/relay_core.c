@@ -122,8 +122,9 @@ static bool command(struct bench *n, const char *line)
 static void frames_make(struct bench *n)
 {
 	for (uint32_t q = 0; q < n->o.workers; q++) {
-		const int socket = (int)rte_lcore_to_socket_id(box_lcore(&n->o, q));
-		int rc = visits_make(&n->visits[q], &n->flows, &n->o, n->box.port->mac, q, socket);
+		const struct visits_queue queue = {
+			q, (int)rte_lcore_to_socket_id(box_lcore(&n->o, q)), n->box.port->mac};
+		int rc = visits_make(&n->visits[q], &n->flows, &n->o, &queue);
 
 		if (rc == 0)
 			rc = visits_replay(&n->visits[q], &n->o, n->box.port, (uint16_t)q);

@@ -222,23 +222,23 @@ static uint32_t queue_of(const struct options *o, uint32_t flow)
 }
 
 int visits_make(struct visits *v, const struct flows *f, const struct options *o,
-	const uint8_t port_mac[6], uint32_t queue, int socket)
+	const struct visits_queue *q)
 {
 	uint32_t *flow = malloc(f->nb * sizeof(*flow)), state = 0;
 
 	memset(v, 0, sizeof(*v));
 	for (uint32_t i = 0; flow != NULL && i < f->nb; i++)
-		if (queue_of(o, i) == queue)
+		if (queue_of(o, i) == q->index)
 			flow[v->nb++] = i;
 	if (flow != NULL)
 		v->patch = rte_malloc_socket(
-			"visits", v->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE, socket);
+			"visits", v->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE, q->socket);
 	if (v->patch == NULL) {
 		free(flow);
 		return -ENOMEM;
 	}
-	up_make(&v->up, f, o, port_mac);
-	down_make(&v->down, f, o, port_mac);
+	up_make(&v->up, f, o, q->mac);
+	down_make(&v->down, f, o, q->mac);
 	for (uint32_t i = 0; i < v->nb; i++)
 		patch_make(v, f, flow[visits_order(&state, v->nb)], v->patch[i]);
 	free(flow);

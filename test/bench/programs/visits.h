@@ -14,13 +14,19 @@ struct visits {
 	uint32_t nb;
 };
 
+// A receive queue of a replay port.
+struct visits_queue {
+	uint32_t index;
+	int socket; // of the lcore that polls it
+	const uint8_t *mac; // of the port
+};
+
 // Makes templates and patches for the flows that a queue receives, whose relays are known: those of
-// worker `queue`, which are the flows queue, queue + o->workers, ... With o->handover it receives
-// an equal share of the flows of every other worker instead. Each flow arrives on one queue. The
-// frames are addressed to port_mac. Returns 0 or -ENOMEM. Takes memory of the socket from EAL
-// (hugepages if it has them).
+// worker q->index, which are the flows index, index + o->workers, ... With o->handover it receives
+// an equal share of the flows of every other worker instead. Each flow arrives on one queue.
+// Returns 0 or -ENOMEM. Takes memory from EAL (hugepages if it has them).
 int visits_make(struct visits *v, const struct flows *f, const struct options *o,
-	const uint8_t port_mac[6], uint32_t queue, int socket);
+	const struct visits_queue *q);
 void visits_free(struct visits *v);
 // Gives the visits to a queue of a replay port, for the configured direction. Returns 0 or -errno.
 int visits_replay(

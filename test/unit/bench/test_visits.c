@@ -123,10 +123,11 @@ static void assert_visit(struct visit_check *c, const struct port *p, const stru
 // One period of a queue.
 static void check_queue(struct visit_check *c, struct port *p)
 {
+	const struct visits_queue queue = {c->queue, SOCKET_ID_ANY, p->mac};
 	struct visits v;
 	struct rte_mbuf *m;
 
-	assert_int_equal(visits_make(&v, &c->f, &c->o, p->mac, c->queue, SOCKET_ID_ANY), 0);
+	assert_int_equal(visits_make(&v, &c->f, &c->o, &queue), 0);
 	assert_int_equal(visits_replay(&v, &c->o, p, (uint16_t)c->queue), 0);
 	port_replay_limit(p, (uint16_t)c->queue, v.nb);
 	while (port_rx(p, (uint16_t)c->queue, &m, 1) == 1) {

@@ -94,19 +94,16 @@ static enum status status_of(
 static uint64_t seen[BAD + 1], moments;
 
 // Checks one record at one moment, with its contents before and after the operation.
-static void judge_record(const uint8_t *area, const uint8_t *before, const uint8_t *after,
-	size_t offset, enum kind kind, uint32_t index)
+static void judge_record(const uint8_t *record, const uint8_t *before, const uint8_t *after,
+	size_t len, enum status status)
 {
-	const size_t len = record_size[kind];
-	const enum status status = status_of(area, area + offset, kind, index);
-
-	if (memcmp(area + offset, before + offset, len) == 0)
+	if (memcmp(record, before, len) == 0)
 		return; // it was checked when it was made
 	seen[status]++;
 	assert_int_not_equal(status, BAD);
-	assert_memory_not_equal(before + offset, after + offset, len); // the operation changes it
-	if (status == GOOD && memcmp(area + offset + 8, before + offset + 8, len - 8) != 0)
-		assert_memory_equal(area + offset + 8, after + offset + 8, len - 8);
+	assert_memory_not_equal(before, after, len); // the operation changes it
+	if (status == GOOD && memcmp(record + 8, before + 8, len - 8) != 0)
+		assert_memory_equal(record + 8, after + 8, len - 8);
 }
 
 static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8_t *after)
@@ -117,10 +114,11 @@ static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8
 
 	for (unsigned int k = ALLOCATIONS; k < KINDS; k++)
 		for (uint32_t i = 0; i < a.nb[k]; i++) {
-			const size_t record = a.offset[k] + i * record_size[k];
+			const size_t offset = a.offset[k] + i * record_size[k];
 
-			judge_record(area, before, after, record, k, i);
-			writing += u64_at(area, record) == 1;
+			judge_record(area + offset, before + offset, after + offset, record_size[k],
+				status_of(area, area + offset, k, i));
+			writing += u64_at(area, offset) == 1;
 		}
 	assert_in_range(writing, 0, 1);
 	restart_look(&r, area, &next);

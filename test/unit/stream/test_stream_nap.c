@@ -6,35 +6,36 @@
 
 #define RATE 6 // messages per millisecond that suffice for naps of 300 us
 
+static uint64_t now;
+
 static struct nap begin(void)
 {
 	struct nap n;
 
+	now = 1000000;
 	nap_init(&n);
 	return n;
 }
 
 // Runs rounds for `ms`, `rounds` per millisecond, with `each` messages in each.
-static void run(struct nap *n, uint64_t *now_ms, uint64_t ms, unsigned int rounds, uint32_t each,
-	uint32_t told_us)
+static void run(struct nap *n, uint64_t ms, unsigned int rounds, uint32_t each, uint32_t told_us)
 {
-	for (uint64_t end = *now_ms + ms; *now_ms < end; ++*now_ms)
+	for (const uint64_t end = now + ms; now < end; now++)
 		for (unsigned int i = 0; i < rounds; i++)
-			nap_see(n, *now_ms, each, told_us);
+			nap_see(n, now, each, told_us);
 }
 
 static void test_much(void **state)
 {
 	struct nap n = begin();
-	uint64_t now = 1000000;
 
 	assert_true(nap_see(&n, now, 0, 0)); // a first round, after a long time
 	assert_false(nap_see(&n, now, 0, 0));
-	run(&n, &now, 3, 1, RATE, 0);
+	run(&n, 3, 1, RATE, 0);
 	assert_true(n.on);
-	run(&n, &now, 3, 3, RATE / 3, 0);
+	run(&n, 3, 3, RATE / 3, 0);
 	assert_true(n.on);
-	run(&n, &now, 3, RATE, 1, 0);
+	run(&n, 3, RATE, 1, 0);
 	assert_true(n.on);
 	assert_int_equal(n.us, NAP_MAX_US);
 }
@@ -42,13 +43,12 @@ static void test_much(void **state)
 static void test_little(void **state)
 {
 	struct nap n = begin();
-	uint64_t now = 1000000;
 
 	nap_see(&n, now, 1, 0);
 	assert_false(n.on);
-	run(&n, &now, 10, 1, RATE - 1, 0);
+	run(&n, 10, 1, RATE - 1, 0);
 	assert_false(n.on);
-	run(&n, &now, 10, 5, 0, 0);
+	run(&n, 10, 5, 0, 0);
 	assert_false(n.on);
 }
 
@@ -56,11 +56,10 @@ static void test_little(void **state)
 static void test_changes(void **state)
 {
 	struct nap n = begin();
-	uint64_t now = 1000000;
 
-	run(&n, &now, 5, 5, RATE, 0);
+	run(&n, 5, 5, RATE, 0);
 	assert_true(n.on);
-	run(&n, &now, 2, 5, 0, 0);
+	run(&n, 2, 5, 0, 0);
 	nap_see(&n, now, 0, 0);
 	assert_false(n.on);
 	nap_see(&n, now + 100, 0, 0); // slept in epoll
@@ -97,15 +96,14 @@ static void test_cost(void **state)
 static void test_told(void **state)
 {
 	struct nap n = begin();
-	uint64_t now = 1000000;
 
 	nap_see(&n, now, 0, 1000);
-	run(&n, &now, 10, 1, 2, 1000);
+	run(&n, 10, 1, 2, 1000);
 	assert_true(n.on);
 	assert_int_equal(n.us, 1000);
-	run(&n, &now, 10, 1, 1, 1000);
+	run(&n, 10, 1, 1, 1000);
 	assert_false(n.on);
-	run(&n, &now, 10, 1, 10, 100);
+	run(&n, 10, 1, 10, 100);
 	assert_int_equal(n.us, NAP_MAX_US);
 }
 

@@ -366,15 +366,14 @@ const struct turn_plan *fixture_from_client(
 	return route(f);
 }
 
-// Routes a datagram to a relayed transport address, received from the wire or in process.
+// Routes the loaded datagram to a relayed transport address, received from the wire or in process.
 static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint *relay,
-	const struct endpoint *peer, const void *data, size_t len, enum turn_inside inside)
+	const struct endpoint *peer, enum turn_inside inside)
 {
 	struct turn_view *v = &f->burst.view[0];
 	const int index = turn_relay_map_find(f->map, &relay->addr);
 	unsigned int worker;
 
-	load(f, data, len);
 	v->src = peer->addr;
 	v->src_port = peer->port;
 	v->leg = TURN_FROM_PEER;
@@ -391,19 +390,22 @@ static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint
 const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len)
 {
-	return to_relay(f, relay, peer, data, len, TURN_INSIDE_NO);
+	load(f, data, len);
+	return to_relay(f, relay, peer, TURN_INSIDE_NO);
 }
 
 const struct turn_plan *fixture_hairpin(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len)
 {
-	return to_relay(f, relay, peer, data, len, TURN_INSIDE_RELAYED);
+	load(f, data, len);
+	return to_relay(f, relay, peer, TURN_INSIDE_RELAYED);
 }
 
 const struct turn_plan *fixture_from_program(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len)
 {
-	return to_relay(f, relay, peer, data, len, TURN_INSIDE_PROGRAM);
+	load(f, data, len);
+	return to_relay(f, relay, peer, TURN_INSIDE_PROGRAM);
 }
 
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,
