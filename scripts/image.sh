@@ -40,8 +40,9 @@ fill() {
 	find . -xdev -name __pycache__ -prune -exec rm -r {} +
 	find usr/share/doc -type f ! -name copyright -delete
 	rm -rf complete fill src dev/* run/* tmp/* var/cache/* var/log/* var/lib/apt var/lib/dpkg/*-old \
-		etc/*- etc/apt etc/dpkg/dpkg.cfg.d/fill etc/hostname etc/hosts etc/localtime etc/resolv.conf etc/timezone \
-		usr/lib/*-linux-gnu/gconv usr/share/info usr/share/locale usr/share/man usr/share/zoneinfo
+		etc/*- etc/apt etc/dpkg/dpkg.cfg.d/fill etc/hostname etc/hosts etc/localtime etc/resolv.conf \
+		etc/timezone etc/udev usr/lib/udev usr/lib/*-linux-gnu/gconv usr/share/info usr/share/locale \
+		usr/share/man usr/share/zoneinfo
 	command install -d -o 999 -g 999 run/slipring var/log/slipring
 	cd "$top" || exit 1
 }
