@@ -13,6 +13,7 @@ import ipaddress
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -137,6 +138,20 @@ class Init(unittest.TestCase):
             path = os.path.join(folder, "slipring.yaml")
             status = self.run_on(["198.51.100.5/24"], "--output", path, "--slipring", "false")[0]
             self.assertEqual((status, os.listdir(folder)), (1, []))
+
+    def test_a_certificate_adds_tls_and_dtls_on_their_port(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [os.path.join(folder, name) for name in ("fullchain.pem", "privkey.pem")]
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-days", "2", "-subj", "/CN=turn.example.org", "-out", names[0], "-keyout", names[1]],
+                check=True, capture_output=True)  # fmt: skip
+            options = ("--output", "-", "--certificate", names[0], "--key", names[1])
+            status, text = self.run_on(["198.51.100.5/24"], *options)
+        self.assertEqual(status, 0, self.said)
+        for transport in ("dtls", "tls"):
+            self.assertIn(f"{{transport: {transport}, address: all, port: 5349}}", text)
+        entry = json.loads(self.said.strip().splitlines()[-1])
+        self.assertIn("turns:turn.example.org:5349?transport=tcp", entry["urls"])
 
     def test_ice_servers_carry_a_rest_credential(self):
         self.run_on(["198.51.100.5/24"], "--output", "-", "--secret", "a secret of sixteen")
