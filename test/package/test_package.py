@@ -5,8 +5,8 @@
 ROOT is a minimal Debian (scripts/roots.sh), which is copied; NEW and OLD are folders of packages
 (scripts/package). OLD is NEW with a lower version by default. Installs them, fills in the
 configuration, starts the server by the line of its unit under the limits of its unit, relays datagrams
-of slipring-loadgen, reloads, scrapes the exporter, upgrades beside live calls, removes and purges: no
-file, user or interface is left.
+of slipring-loadgen, probes all transports, reloads, scrapes the exporter, upgrades beside live clients of
+UDP, TLS and DTLS, removes and purges: no file, user or interface is left.
 
 A stand-in for systemctl starts and stops the server, because no systemd runs here. Everything is in
 network namespaces and in a mount namespace of this test.
@@ -30,6 +30,7 @@ CONFINE = "/src/test/lab/operation/confine.py"
 NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 SECRET = "a secret of a test machine"
+CERTIFICATE, KEY = "/etc/slipring/fullchain.pem", "/etc/slipring/privkey.pem"
 # Written by the package manager itself, for any package
 OF_APT = re.compile(
     "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|[^/]*-$)|run|tmp|proc|sys|dev|src|debs)"
@@ -65,7 +66,7 @@ def run(*words, check=True, **options):
 def until(condition, seconds, goal):
     end = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < end, f"after {seconds} s: {goal}"
+        assert time.monotonic() < end, f"after {seconds} s: {goal() if callable(goal) else goal}"
         time.sleep(0.05)
     return value
 
@@ -240,7 +241,13 @@ def check_fresh(root):
 def check_init(root):
     """`slipring init` writes a file that the server starts with. Its peers are on a subnet for examples,
     which is refused by default."""
-    said = root.run("slipring", "init", "--yes", "--realm", "turn.example", "--secret", SECRET, side="s").stderr
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        "-subj", "/CN=turn.example", "-addext", "subjectAltName=IP:" + SERVER,
+        "-out", root.path + CERTIFICATE, "-keyout", root.path + KEY)  # fmt: skip
+    root.run("chgrp", "slipring", KEY)
+    root.run("chmod", "640", KEY)
+    said = root.run("slipring", "init", "--yes", "--realm", "turn.example", "--secret", SECRET,
+        "--certificate", CERTIFICATE, "--key", KEY, side="s").stderr  # fmt: skip
     assert f"turnutils_uclient -y -W '{SECRET}' {SERVER}" in said, said
     for command in re.findall(r"^  ((?:mkdir|ln) .*)$", said, re.M):
         root.run(*shlex.split(command))
@@ -251,6 +258,13 @@ def check_init(root):
     with open(root.path + "/etc/slipring/slipring.yaml", "a") as file:
         file.write("peers: {allow: [192.0.2.0/24]}\n")
     root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s")
+
+
+def check_transports(root):
+    """The probe, as a monitor runs it, finds that each transport works."""
+    done = root.run("slipring-probe", "--secret", SECRET, "--ca", CERTIFICATE, "--transport", "udp,tcp,tls,dtls",
+        "--json", SERVER, side="c", check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def check_reload(root, unit):
@@ -281,25 +295,33 @@ def check_exporter(root):
 
 
 def check_upgrade(root, unit, folder):
-    """Calls of clients live through an upgrade, which restarts the server."""
+    """Calls over UDP live through an upgrade, which restarts the server. Clients of TLS and DTLS connect again."""
     step("upgrade beside clients")
     before = unit.pid()
-    command = root.words(
-        "slipring-loadgen", "--client-port", "net_af_packet0,iface=c0", "--server", SERVER,
-        "--client-addr", "192.0.2.10-192.0.2.19/24", "--peer-addr", "192.0.2.20/24", "--secret",
-        SECRET, "--user", "load", "--clients", "10", "--pps", "200", "--warmup", "0",
-        "--duration", "60", "--stats-period", "0", side="c",
-    )  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as clients:
-        status = lambda: root.run("slipringctl", "status", "--json", side="s", check=False).stdout or "{}"
-        until(lambda: json.loads(status()).get("allocations") == 10, 20, "ten allocations: " + status())
+    status = lambda: root.run("slipringctl", "status", "--json", side="s", check=False).stdout or "{}"
+    with contextlib.ExitStack() as clients:
+        for transport, side, nb, address, peer in (
+            ("udp", "client", 10, "192.0.2.10-192.0.2.19", "192.0.2.20"),
+            ("tls", "peer", 2, CLIENT, "192.0.2.21"),
+            ("dtls", "peer", 2, CLIENT, "192.0.2.22"),
+        ):
+            command = root.words(
+                "slipring-loadgen", f"--{side}-port", "net_af_packet0,iface=c0", "--server", SERVER,
+                "--transport", transport, "--client-addr", address + "/24", "--peer-addr", peer + "/24",
+                "--secret", SECRET, "--user", "load", "--clients", str(nb), "--pps", str(20 * nb),
+                "--warmup", "0", "--duration", "60", "--stats-period", "0", side="c",
+            )  # fmt: skip
+            file = clients.enter_context(open(f"{root.path}/run/{transport}.log", "w"))
+            client = clients.enter_context(subprocess.Popen(command, stdout=file, stderr=file))
+            clients.callback(client.send_signal, signal.SIGINT)
+        logs = lambda: "".join(root.read(f"/run/{transport}.log") for transport in ("udp", "tls", "dtls"))
+        until(lambda: json.loads(status()).get("allocations") == 14, 60, lambda: "allocations: " + status() + logs())
         said = install(root, folder).stdout
         assert unit.pid() != before, said[-2000:]
         assert "restarts with its UDP calls" in said, said[-2000:]
         until(lambda: "10 allocations restored" in unit.log(), 20, "calls restored")
         until(lambda: json.loads(status()).get("tx", 0) > 100, 20, "the new process relays their datagrams")
-        clients.send_signal(signal.SIGINT)
-        clients.wait(timeout=30)
+        check_transports(root)
     away = json.loads(status())["state"]["away_ms"]
     step(f"the calls went on, {away} ms without a server")
 
@@ -336,6 +358,7 @@ def main():
         cleanup.callback(unit.kill)
         unit.start()
         step(f"first relayed call {time.monotonic() - start:.0f} s after the installation began: {relayed(root)} datagrams")
+        check_transports(root)
         check_reload(root, unit)
         check_exporter(root)
         check_upgrade(root, unit, new)
