@@ -41,4 +41,4 @@ const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, co
 // Writes, as YAML, the values that apply to a driver and the source of each. name is a driver, a
 // vdev, or a file name without .yaml. c may be NULL.
 void conf_driver_show(
-	FILE *out, const struct conf_drivers *d, const struct conf *c, const char *name);
+	FILE *out, const struct conf_drivers *all, const struct conf *c, const char *name);

@@ -11,6 +11,6 @@ struct conf_node;
 // gives NULL without an error.
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
 // Wipes and frees the tree. NULL is fine.
-void conf_yaml_free(struct conf_node *root);
+void conf_yaml_free(struct conf_node *n);
 // Wipes the texts of the tree, because some are secrets. It keeps keys, lines and columns.
-void conf_yaml_strip(struct conf_node *root);
+void conf_yaml_strip(struct conf_node *n);

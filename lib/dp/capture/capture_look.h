@@ -30,6 +30,6 @@ void capture_look(const uint8_t *data, uint32_t len, struct capture_look *l);
 uint32_t capture_message_keep(const uint8_t *message, uint32_t len);
 // Overwrites the secret parts of the kept bytes of a message: the values of all STUN attributes
 // except numbers and addresses. So no name, nonce, token or integrity remains.
-void capture_message_mask(uint8_t *kept, uint32_t len);
+void capture_message_mask(uint8_t *m, uint32_t len);
 // True if the bytes look like a STUN, ChannelData or DTLS message, and not like a frame.
 bool capture_message_is(const uint8_t *data, uint32_t len);

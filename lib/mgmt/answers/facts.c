@@ -124,8 +124,9 @@ static double load_of(const struct control *k, int worker)
 {
 	const uint64_t total = sum_growth(k, worker, offsetof(struct dp_stats, total_cycles));
 	const uint64_t busy = sum_growth(k, worker, offsetof(struct dp_stats, busy_cycles));
+	const uint64_t tenths = total > 0 ? busy * 1000 / total : 0;
 
-	return total > 0 ? (double)(busy * 1000 / total) / 10 : 0;
+	return (double)tenths / 10;
 }
 
 static void add_rates(json_t *o, const struct control *k, int worker)

@@ -13,7 +13,7 @@ struct told {
 };
 
 // Writes the line of a change; a callback for conf_changes, whose ctx is a struct told. Any thread.
-void told_write(void *t, const struct conf_change *c);
+void told_write(void *ctx, const struct conf_change *c);
 // Logs all lines, and the number of changes without a line.
 void told_log(const struct told *t);
 // Frees the lines. Any thread.

@@ -13,4 +13,4 @@ struct rte_tel_data;
 void mgmt_sums_add_histograms(
 	struct rte_tel_data *t, const struct dp_stats *s, const struct turn_sums *u);
 // Adds the datagrams that a realm has relayed and lost.
-void mgmt_sums_add_realm(struct rte_tel_data *t, const char *name, const struct dp_realm *r);
+void mgmt_sums_add_realm(struct rte_tel_data *t, const char *realm, const struct dp_realm *r);
