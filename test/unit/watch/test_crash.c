@@ -146,7 +146,6 @@ static void test_kinds(void **state)
 	}
 }
 
-// A failed ASSERT names itself in the report; builds without ASSERT do not look at its condition.
 static void by_segv(void)
 {
 	by_signal(SIGSEGV);
@@ -174,6 +173,7 @@ static void test_process_1(void **state)
 	assert_int_equal(WEXITSTATUS(status), 128 + SIGSEGV);
 }
 
+// A failed ASSERT names itself in the report; builds without ASSERT do not look at its condition.
 static void test_assert(void **state)
 {
 #ifdef SLIPRING_ASSERTS
