@@ -18,7 +18,7 @@ RUN = "run: test_package.py runs the line itself"
 # (form of the line without sudo, RUN or a reason why not). "lab NAME" and "unit NAME" are tests.
 WAYS = (
     (r"slipring init", RUN),
-    (r"(mkdir|ln) .*/slipring\.service\.d", RUN),
+    (r"(mkdir|ln) .*/slipring\.service\.d/?", RUN),
     (r"apt install \./build-packages/.*", RUN),
     (r"slipring --check -c /etc/slipring/slipring\.yaml", RUN),
     (r"systemctl (daemon-reload|enable --now slipring|reload slipring|start slipring|restart slipring)", RUN),

@@ -6,7 +6,8 @@ ROOT is a minimal Debian (scripts/roots.sh), which is copied; NEW and OLD are fo
 (scripts/package). OLD is NEW with a lower version by default. Installs them, fills in the
 configuration, starts the server by the line of its unit under the limits of its unit, relays datagrams
 of slipring-loadgen, probes all transports, reloads, scrapes the exporter, upgrades beside live clients of
-UDP, TLS and DTLS, removes and purges: no file, user or interface is left.
+UDP, TLS and DTLS, runs the commands of documents (documents.py), removes and purges: no file, user or
+interface is left.
 
 A stand-in for systemctl starts and stops the server, because no systemd runs here. Everything is in
 network namespaces and in a mount namespace of this test.
@@ -25,15 +26,17 @@ import sys
 import tempfile
 import time
 
+import documents
+
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 CONFINE = "/src/test/lab/operation/confine.py"
 NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
-SECRET = "a secret of a test machine"
+SECRET = "change me"  # that of README.md
 CERTIFICATE, KEY = "/etc/slipring/fullchain.pem", "/etc/slipring/privkey.pem"
 # Written by the package manager itself, for any package
 OF_APT = re.compile(
-    "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|[^/]*-$)|run|tmp|proc|sys|dev|src|debs)"
+    "/(var/(cache|log|lib/(apt|dpkg|systemd|pam|python|deborphan))|etc/(ld.so.cache|apt|[^/]*-$)|run|tmp|proc|sys|dev|src|build-packages)"
     "(/|$)|.*__pycache__"
 )
 ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow")
@@ -42,7 +45,10 @@ SYSTEMCTL = """#!/bin/sh
 case "$*" in
 *"show --property MainPID"*) cat /run/slipring.pid 2>/dev/null || echo 0 ;;
 *is-active*slipring.service*) test -s /run/slipring.pid ;;
-*restart*slipring.service*) kill -TERM "$(cat /run/slipring.pid)"
+"daemon-reload") ;;
+"enable --now slipring" | "start slipring") slipringctl status >/dev/null 2>&1 || exec /run/start ;;
+"reload slipring") exec /run/reload ;;
+"restart slipring" | *restart*slipring.service*) kill -TERM "$(cat /run/slipring.pid)"
 	while kill -0 "$(cat /run/slipring.pid)" 2>/dev/null; do sleep 0.05; done
 	exec /run/start ;;
 *stop*slipring.service*) test ! -s /run/slipring.pid || kill -TERM "$(cat /run/slipring.pid)"
@@ -104,6 +110,8 @@ class Root:
             cleanup.callback(run, "umount", "-l", self.path + target, check=False)
         for name in ("resolv.conf", "hosts"):
             shutil.copy("/etc/" + name, self.path + "/etc/")
+        # apt asks nobody, and leaves out drivers and tools of 45 MB
+        self.write("/etc/apt/apt.conf.d/99test", 'APT::Get::Assume-Yes "true";\nAPT::Install-Recommends "false";\n')
         with open(self.path + "/usr/sbin/policy-rc.d", "w") as file:
             file.write("#!/bin/sh\nexit 0\n")
         os.chmod(self.path + "/usr/sbin/policy-rc.d", 0o755)
@@ -160,7 +168,10 @@ class Unit:
 export RUNTIME_DIRECTORY=/run/slipring LOGS_DIRECTORY=/var/log/slipring
 setsid nsenter --net=/proc/{root.holder.pid}/ns/net {line} >>/run/slipring.log 2>&1 </dev/null &
 echo $! >/run/slipring.pid
+for i in $(seq 400); do slipringctl status >/dev/null 2>&1 && exit; sleep 0.05; done
+exit 1
 """, 0o755)  # fmt: skip
+        root.write("/run/reload", f"#!/bin/sh\nMAINPID=$(cat /run/slipring.pid) exec {shlex.join(self.line('ExecReload'))}\n", 0o755)
 
     def line(self, key):
         return shlex.split(re.search(rf"^{key}=(.*)$", self.root.read(self.file), re.M)[1])
@@ -170,11 +181,6 @@ echo $! >/run/slipring.pid
 
     def log(self):
         return self.root.read("/run/slipring.log")
-
-    def start(self):
-        self.root.run("/run/start")
-        until(lambda: "start: ready" in self.log() or not self.runs(), 20, "the server is ready")
-        assert self.runs(), self.log()
 
     def runs(self):
         return os.path.exists(f"/proc/{self.pid()}/exe")
@@ -198,10 +204,9 @@ def loadgen(root, *options):
 
 def relayed(root):
     report = loadgen(root)
-    text = json.dumps(report)
-    counts = [int(n) for n in re.findall(r'"received": (\d+)', text)]
-    assert counts and max(counts) > 400, text[:2000]
-    return max(counts)
+    sent, delivered = (sum(leg[count] for leg in report["ways"].values()) for count in ("sent", "delivered"))
+    assert delivered > max(0.8 * sent, 100), json.dumps(report)[:2000]  # a busy machine sends fewer
+    return delivered
 
 
 def debs(folder, *names):
@@ -209,13 +214,15 @@ def debs(folder, *names):
 
 
 def install(root, folder):
-    """apt installs the packages as a person would who has the files."""
-    shutil.rmtree(root.path + "/debs", ignore_errors=True)
-    os.mkdir(root.path + "/debs")
+    """apt installs the packages as a person would who has the files. Returns its messages."""
+    shutil.rmtree(root.path + "/build-packages", ignore_errors=True)
+    os.makedirs(root.path + "/build-packages/here")
     for path in debs(folder, *NAMES):
-        shutil.copy(path, root.path + "/debs")
-    names = ["/debs/" + name for name in os.listdir(root.path + "/debs")]
-    return root.run("apt-get", "-q", "-y", "--allow-downgrades", "--no-install-recommends", "install", *names)
+        shutil.copy(path, root.path + "/build-packages/here")
+    (line,) = [line for line in documents.to_run("README.md") if line.startswith("apt install")]
+    said = root.run("sh", "-c", line).stdout
+    names = [f"/build-packages/here/{name}" for name in os.listdir(root.path + "/build-packages/here")]
+    return said + root.run("apt-get", "-q", "install", *names).stdout
 
 
 def dependencies(folder):
@@ -238,26 +245,44 @@ def check_fresh(root):
         root.run(program, "--help")
 
 
-def check_init(root):
-    """`slipring init` writes a file that the server starts with. Its peers are on a subnet for examples,
-    which is refused by default."""
+def check_init(root, unit):
+    """The commands of README.Debian: `slipring init` writes a file that the server starts with. Its peers are
+    on a subnet for examples, which is refused by default."""
     run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
         "-subj", "/CN=turn.example", "-addext", "subjectAltName=IP:" + SERVER,
         "-out", root.path + CERTIFICATE, "-keyout", root.path + KEY)  # fmt: skip
     root.run("chgrp", "slipring", KEY)
     root.run("chmod", "640", KEY)
-    said = root.run("slipring", "init", "--yes", "--realm", "turn.example", "--secret", SECRET,
-        "--certificate", CERTIFICATE, "--key", KEY, side="s").stderr  # fmt: skip
+    init, *rest = documents.to_run(documents.INSTALLED)
+    said = root.run("sh", "-c", f"{init} --yes --realm turn.example --secret {shlex.quote(SECRET)}"
+        f" --certificate {CERTIFICATE} --key {KEY}", side="s").stderr
     assert f"turnutils_uclient -y -W '{SECRET}' {SERVER}" in said, said
-    for command in re.findall(r"^  ((?:mkdir|ln) .*)$", said, re.M):
-        root.run(*shlex.split(command))
-    assert os.path.islink(root.path + "/etc/systemd/system/slipring.service.d/packet.conf"), said
+    assert re.findall(r"^  ((?:mkdir|ln|systemctl) .*)$", said, re.M) == rest[:4], said
     owner = root.run("stat", "-c", "%a %U %G", "/etc/slipring/slipring.yaml").stdout.split()
     assert owner == ["640", "root", "slipring"], owner
     root.write("/etc/slipring/conf.d/accounts.yaml", 'auth: {users: [{name: ivan, password: "a password"}]}\n')
     with open(root.path + "/etc/slipring/slipring.yaml", "a") as file:
         file.write("peers: {allow: [192.0.2.0/24]}\n")
-    root.run("slipring", "--check", "-c", "/etc/slipring/slipring.yaml", side="s")
+    for line in rest:
+        root.run("sh", "-c", line, side="s")
+    assert os.path.islink(root.path + "/etc/systemd/system/slipring.service.d/packet.conf"), said
+    assert unit.runs(), unit.log()
+
+
+def check_documents(root, unit):
+    """The other commands of documents, as they are written there, beside the server."""
+    for path in documents.FOLLOWED:
+        for line in () if path == documents.INSTALLED else documents.to_run(path):
+            if line.startswith("apt install"):
+                continue  # done before
+            if line.startswith("turnutils_uclient"):
+                said = run("ip", "netns", "exec", root.names["c"], "sh", "-c", line).stdout
+                assert "Total lost packets 0 " in said, said[-2000:]
+            else:
+                said = root.run("sh", "-c", line, side="s").stdout
+            step(f"{path}: {line}: {(said.splitlines() or ['nothing'])[-1][:80]}")
+            if line.startswith("slipringctl stop"):
+                until(lambda: not unit.runs(), 20, "the server has ended")
 
 
 def check_transports(root):
@@ -316,7 +341,7 @@ def check_upgrade(root, unit, folder):
             clients.callback(client.send_signal, signal.SIGINT)
         logs = lambda: "".join(root.read(f"/run/{transport}.log") for transport in ("udp", "tls", "dtls"))
         until(lambda: json.loads(status()).get("allocations") == 14, 60, lambda: "allocations: " + status() + logs())
-        said = install(root, folder).stdout
+        said = install(root, folder)
         assert unit.pid() != before, said[-2000:]
         assert "restarts with its UDP calls" in said, said[-2000:]
         until(lambda: "10 allocations restored" in unit.log(), 20, "calls restored")
@@ -347,23 +372,23 @@ def main():
         start = time.monotonic()
         root.run("apt-get", "-q", "update")
         step("install")
-        root.run("apt-get", "-q", "-y", "--no-install-recommends", "satisfy", dependencies(new))
+        root.run("apt-get", "-q", "satisfy", dependencies(new))
         before, links = root.files(), root.links()
         assert "account slipring" not in before
         install(root, old)
         step(f"installed with what they depend on in {time.monotonic() - start:.0f} s")
         check_fresh(root)
-        check_init(root)
         unit = Unit(root)
         cleanup.callback(unit.kill)
-        unit.start()
+        check_init(root, unit)
         step(f"first relayed call {time.monotonic() - start:.0f} s after the installation began: {relayed(root)} datagrams")
         check_transports(root)
         check_reload(root, unit)
         check_exporter(root)
         check_upgrade(root, unit, new)
+        check_documents(root, unit)
         step("remove and purge")
-        root.run("apt-get", "-q", "-y", "remove", *NAMES)
+        root.run("apt-get", "-q", "remove", *NAMES)
         until(lambda: not unit.runs(), 20, "the server has ended")
         root.run("dpkg", "--purge", *NAMES)
         run("umount", root.path + "/usr/bin/systemctl")
