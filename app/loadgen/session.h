@@ -19,7 +19,7 @@ struct session {
 	struct result *row; // of the last row of the table
 	struct search *search; // NULL without a search
 	struct server_drops drops, drops_before;
-	bool has_drops; // the server has answered when asked for them
+	bool has_drops; // the server has answered the request for its drop counters
 	double setup_s; // duration of the set-up phase
 };
 

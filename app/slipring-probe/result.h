@@ -43,7 +43,7 @@ enum step {
 		"renew it and reload the server; check this host's clock")                        \
 	X(FAULT_CERT_EARLY, "the certificate is not valid yet", "check the clocks of both hosts") \
 	X(FAULT_BAD_ANSWER, "the answer is no valid answer of a TURN server",                     \
-		"check that a TURN server has this port")                                         \
+		"check that a TURN server uses this port")                                        \
 	X(FAULT_INTEGRITY, "the answer is not signed with the password",                          \
 		"something on the path changes or forges answers")                                \
 	X(FAULT_PASSWORD, "401: {user} is unknown in realm {realm}, or its password is wrong",    \
@@ -116,8 +116,8 @@ bool transport_is_secure(enum transport t);
 bool transport_is_datagram(enum transport t);
 // Makes an empty result.
 void result_init(struct result *r, enum transport t);
-// Copies a text of another program to out (size bytes), and cuts what finds no room. Bytes that are
-// not printable ASCII become question marks: they could change a terminal, or break a line.
+// Copies a text of another program to out (size bytes), and cuts it if it does not fit. Bytes that
+// are not printable ASCII become question marks: they could change a terminal, or break a line.
 void result_text(char *out, size_t size, const char *text);
 // Days from now_s (Unix time) to the end of the certificate, rounded down; negative after it.
 int64_t result_days(const struct result *r, int64_t now_s);

@@ -20,7 +20,7 @@ struct run {
 	struct result *r;
 	struct client client;
 	struct client second; // another allocation, if this host may not be a peer
-	struct client *last; // the one that acted last, for its errors
+	struct client *last; // the client that acted last, for its errors
 	int peer_fd; // the peer's socket; -1 = none
 };
 
@@ -141,7 +141,7 @@ static enum fault release_all(struct run *u)
 
 // --- their order ---------------------------------------------------------------------------------
 
-// Keeps what a fault has left behind.
+// Stores the details of a fault in the result.
 static void keep_fault(struct run *u, enum fault fault)
 {
 	const struct words_facts facts = {u->r->user, u->client.auth.from_secret, clock_wall_s()};

@@ -298,7 +298,7 @@ void check_listeners(const struct conf *c, struct conf_report *r)
 
 // --- records -------------------------------------------------------------------------------------
 
-// The start creates the file. These problems are visible before.
+// The server creates the file at its start. A check finds these problems earlier.
 void check_records(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_at place = AT(c, records.file, "records.file");

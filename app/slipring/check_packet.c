@@ -113,7 +113,7 @@ static void check_sockets(
 	snprintf(path, sizeof(path), "%s/%s", net, name);
 	f = fopen(path, "re");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		// warn once of a program with many sockets on one port, also for both families
+		// warn once of a program with many sockets on one port, and once for both families
 		if (!read_socket(line, &port, &loopback) || loopback || port == last)
 			continue;
 		last = port;

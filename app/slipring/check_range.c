@@ -87,7 +87,7 @@ static void widest_gap(const struct turn_config *t, unsigned int gap[2])
 	if (gap[0] < LEAST_USUAL && gap[1] >= LEAST_USUAL + LEAST_LEFT)
 		gap[0] = LEAST_USUAL;
 	if (gap[0] <= gap[1])
-		gap[0] += (gap[1] - gap[0]) % 2 == 0; // the kernel wants one even, one odd
+		gap[0] += (gap[1] - gap[0]) % 2 == 0; // one must be even, one odd
 }
 
 // Advises a change that keeps the kernel off our ports and leaves it enough for its own sockets.

@@ -37,7 +37,7 @@ struct question {
 };
 #define QUESTION_LEN(path) (offsetof(struct question, path) + strlen(path) + 1)
 
-// p NULL: root remains root, but without its privileges over other users' files.
+// If p is NULL, root remains root, but without its privileges over other users' files.
 static bool drop_privileges(const struct passwd *p)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -48,8 +48,8 @@ static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 		weight == CONF_WARNING ? "warning" : "error", line);
 }
 
-// Loads the driver profiles of the configuration, or else those of the installation. The latter may
-// be missing: then *d is NULL. 0, or -1 with the reason in error.
+// Loads the driver profiles of the configuration, or else those of the installation. The profiles
+// of the installation may be missing: then *d is NULL. 0, or -1 with the reason in error.
 static int load_drivers(const struct opts *o, const struct conf *c, struct conf_drivers **d,
 	char error[CONF_ERROR_LEN])
 {

@@ -70,7 +70,7 @@ static bool is_of_realms(const struct turn_config *t, const char *pool)
 	return listed;
 }
 
-// The port that has an own address, as a bit, or 0 if no port has it.
+// The port that has an address of this box, as a bit, or 0 if no port has it.
 static uint32_t port_of(const struct conf *c, const struct addr *a)
 {
 	const struct conf_port *p = conf_port_find(c, a);

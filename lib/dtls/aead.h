@@ -15,7 +15,7 @@
 
 enum aead { AEAD_AES_128_GCM, AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305, AEAD_NB };
 
-// Inputs other than key and message. Never use a nonce twice with one key.
+// Inputs other than key and message. Never use a nonce twice with the same key.
 struct aead_with {
 	uint8_t nonce[AEAD_NONCE_LEN];
 	uint8_t aad_len;

@@ -13,7 +13,8 @@
 #define WINDOW 64
 #define EXPLICIT_LEN 8 // bytes of AES-GCM's nonce in a record
 #define DATAGRAM_MAX 548 // bytes, for our last flight: IPv4 and IPv6 carry it on any path (RFC 791)
-#define ANSWERS 12 // answers to handshake messages of a session: libssl gives up after as many
+// Answers to handshake messages of a session; libssl gives up after the same number.
+#define ANSWERS 12
 
 enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
 enum { ALERT_WARNING = 1, ALERT_FATAL = 2 };

@@ -244,8 +244,8 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-// Starts the parts beside the loop, and gives up the privileges that only a start needs. 0, or
-// -errno after logging the reason.
+// Starts the parts of management other than the loop, and gives up the privileges that only a start
+// needs. 0, or -errno after logging the reason.
 static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
 {
 	const struct own_parts parts = {l->dp, l->events, &l->bursts};

@@ -12,7 +12,8 @@
 #include "hash.h"
 
 #define PMTU_MS (600 * UINT64_C(1000)) // lifetime of an entry (RFC 1191 section 6.3)
-#define PMTU_MIN4 576 // least MTU that every IPv4 host supports; below it the one of RFC 8200
+// Least MTU that every host supports (RFC 791, RFC 8200).
+#define PMTU_MIN4 576
 #define PMTU_MIN6 1280
 #define PMTU_NONE UINT16_MAX // no path MTU is known
 

@@ -53,10 +53,10 @@ struct port_replay_frames {
 	uint64_t seed; // seed of the random choice of templates; equal seeds give equal frames
 };
 
-// Sets the frames of a queue; f NULL removes them. The queue begins with the first patch, and
-// receives nothing until port_replay_limit is called. Returns -EINVAL if p is not a replay port,
-// has no such queue, or a count, length or window is out of range; -EMSGSIZE if a frame exceeds the
-// MTU or the buffers. On an error the queue is unchanged.
+// Sets the frames of a queue, or removes them if f is NULL. The queue begins with the first patch,
+// and receives nothing until port_replay_limit is called. Returns -EINVAL if p is not a replay
+// port, has no such queue, or a count, length or window is out of range; -EMSGSIZE if a frame
+// exceeds the MTU or the buffers. On an error the queue is unchanged.
 int port_replay_set(struct port *p, uint16_t queue, const struct port_replay_frames *f);
 // Makes a queue receive this many frames from now on, then none. Here and below, p must be a replay
 // port with that queue.
@@ -73,7 +73,7 @@ int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t
 
 // Called with every frame received from the templates, and with every sent frame from the scratch
 // buffer, on all queues. Use it only while one lcore polls all queues. It is slow: only for checks.
-// tap NULL removes it.
+// NULL removes the function.
 typedef void port_replay_tap(void *ctx, bool sent, const uint8_t *frame, size_t len);
 void port_replay_watch(struct port *p, port_replay_tap *tap, void *ctx);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reports refusals of a stream thread, aggregated by source and reason (fold.h). A fixed table
-// holds them: a keyed hash of source and reason chooses eight places. If others use all eight, the
+// holds them: a keyed hash of source and reason chooses eight entries. If others use all eight, the
 // refusal is only counted. Private to lib/stream.
 #pragma once
 

@@ -230,7 +230,8 @@ const char *stream_cipher(const struct streams *s, uint64_t conn)
 	const struct thread *t = s->thread[stream_thread_of(conn)];
 	const char *name = __atomic_load_n(&t->cipher[handle_index(conn)], __ATOMIC_ACQUIRE);
 
-	// it belongs to this connection if that is still open: no other was in its place before
+	// the value belongs to this connection if it is still open: no other connection had its
+	// slot before
 	return stream_alive(s, conn) ? name : NULL;
 }
 

@@ -45,7 +45,8 @@ struct thread {
 	uint32_t free; // head of the free list
 	struct {
 		struct ilist list; // closed connections not yet known to every worker
-		uint32_t pending[STREAM_WORKERS_MAX]; // the first that each does not know of
+		// By worker: the first closed connection that the worker does not know of.
+		uint32_t pending[STREAM_WORKERS_MAX];
 	} ended;
 	uint64_t untold; // a bit for each worker without room for these notices: its clients wait
 	struct ilist young; // connections without a message, oldest first

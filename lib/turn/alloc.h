@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cold record of an allocation, beside its line, and the functions that make, refresh and end
-// allocations (RFC 8656 6, 7, 8).
+// The cold record of an allocation, in addition to its line, and the functions that make, refresh
+// and end allocations (RFC 8656 6, 7, 8).
 #pragma once
 
 #include "auth/cred.h"
@@ -26,7 +26,7 @@ struct turn_cold {
 	uint8_t alg : 2;
 	bool rest : 1; // the user has a REST name: mac is valid
 	bool has_token : 1; // its answer carried a RESERVATION-TOKEN
-	union { // by what the slot is; the line tells an allocation
+	union { // by the kind of slot; the line tells if it is an allocation
 		struct { // an allocation
 			// User half of its quota_ref; the source half follows from the client.
 			uint64_t quota_user;
@@ -50,7 +50,7 @@ struct turn_cold {
 		struct relay_ports_rest resting; // a relay port that rests
 	};
 };
-_Static_assert(sizeof(struct turn_cold) == 80, "memory of an allocation beside its line");
+_Static_assert(sizeof(struct turn_cold) == 80, "memory of an allocation besides its line");
 _Static_assert(TURN_NAME_LEN < 1 << 5, "name_len has five bits");
 
 // Milliseconds until a time of which only the low half is kept; 0 if it has passed. Every record

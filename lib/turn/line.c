@@ -17,8 +17,8 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 	return line_copies(l, s->tick) && copy_is_of(l, peer);
 }
 
-// Makes this peer the one of the line. False if the policy does not plainly allow it: it may be one
-// of our own addresses, whose datagrams arrive inside the process only, never from a port.
+// Makes this peer the peer of the line. False if the policy does not plainly allow it: it may be
+// one of our own addresses, whose datagrams arrive inside the process only, never from a port.
 static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	const struct turn_policy *p = alloc_policy(s, slot);

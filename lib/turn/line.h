@@ -37,8 +37,8 @@ static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 	l->mark[TURN_FROM_CLIENT] = turn_mark_with_state(l->mark[TURN_FROM_CLIENT], state);
 }
 
-// Place in a redirect's line for the time when it ends, in milliseconds. A redirect has no peer, so
-// the line's peer address is free.
+// The time when a redirect ends, in milliseconds, in the redirect's line. A redirect has no peer,
+// so the field of the peer's address is free.
 static inline uint64_t *redirect_until(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[0];

@@ -232,8 +232,8 @@ bool auth_verify(const struct clients *p, uint32_t i, const struct stun_msg *m, 
 	const bool sha256 = stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256);
 	struct stun_key key;
 
-	// A server may sign 401 and 438 with the former key or nonce (RFC 8489 9.2.4). They prove
-	// nothing, and at worst they make the client ask once more.
+	// A server may sign 401 and 438 with the previous key or nonce (RFC 8489 9.2.4). These
+	// answers prove nothing, and at worst they make the client ask once more.
 	if (p->client[i].bare || code == 401 || code == 438)
 		return true;
 	if (m->cls == STUN_ERROR && !sha256 && !stun_has(m, STUN_MESSAGE_INTEGRITY))

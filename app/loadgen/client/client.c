@@ -10,7 +10,7 @@
 #define CHANNEL_REFRESH_MS (540 * 1000) // a channel lives 600 s (RFC 8656 12)
 #define CHALLENGES_MAX 5 // for one request
 #define MISMATCHES_MAX 5 // for one Allocate
-#define LINGER_MS 1500 // first guess of how long a server says 437 after a deletion
+#define LINGER_MS 1500 // first estimate of the time for which a server answers 437 after a deletion
 #define LINGER_MAX_MS 6000
 #define TICK_MAX 64 // timers that one call may run without making a datagram
 

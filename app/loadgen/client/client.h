@@ -78,8 +78,8 @@ struct client {
 	uint8_t method; // enum stun_method
 	uint8_t tid[STUN_TID_LEN];
 	uint8_t tries; // transmissions of the current request
-	uint8_t challenges; // 401 and 438 to the current request, under any transaction id
-	uint8_t mismatches; // 437 to Allocate since client_start
+	uint8_t challenges; // answers 401 and 438 to the current request, under any transaction id
+	uint8_t mismatches; // answers 437 to Allocate since client_start
 	uint16_t nonce_len; // 0 = no nonce yet
 	bool pending : 1; // a request is under way
 	bool bare : 1; // the request carries no credentials

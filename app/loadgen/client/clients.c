@@ -15,16 +15,16 @@ static void client_init(struct clients *p, uint32_t i)
 	p->client[i] = (struct client){.local = side_host(&c->client, number),
 		.peer = side_host(&c->peer, number % side_hosts(&c->peer)),
 		.state = CLIENT_IDLE};
-	// One channel per allocation could have one number everywhere. Neighbours get different
-	// numbers, so that ChannelData sent to the wrong client shows.
+	// An allocation has one channel, so all could use the same channel number. Neighbours get
+	// different numbers, so that ChannelData sent to the wrong client is noticed.
 	if (c->mode == MODE_CHANNEL)
 		p->client[i].channel =
 			(uint16_t)(CHANNEL_MIN + number % (CHANNEL_MAX - CHANNEL_MIN + 1));
 }
 
 // The relayed transport addresses have the family of the peers, or of the server when there are no
-// peers. The request says so unless it is IPv4, the default, and the server is IPv4 too (RFC 8656
-// 7.2).
+// peers. The request names this family, except IPv4, the default, if the server has an IPv4 address
+// (RFC 8656 7.2).
 static void family_init(struct clients *p)
 {
 	static const struct addr none = {.d = {0, 0}};

@@ -13,7 +13,7 @@
 // Empty when all zero.
 struct pending {
 	uint8_t *data;
-	uint32_t written, len; // bytes already written, and bytes in all
+	uint32_t written, len; // bytes already written, and bytes in total
 };
 
 static inline size_t pending_left(const struct pending *p)

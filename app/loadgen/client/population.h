@@ -32,10 +32,10 @@ struct clients {
 	char name[NAME_SIZE]; // without the number of user_per_client
 	struct stun_key key; // shared by all clients; len 0 = none yet
 	uint8_t (*keys)[STUN_KEY_MAX]; // one per client, with user_per_client; else NULL
-	// told by the server to the population
+	// sent by the server to the population
 	uint16_t realm_len; // 0 = nothing yet
 	char realm[STUN_TEXT_MAX + 1]; // with a NUL
-	uint32_t linger_ms; // the server answers 437 this long, or longer, after a deletion
+	uint32_t linger_ms; // the server answers 437 for at least this time after a deletion
 	uint16_t algorithms_len; // bytes; 0 = the server sent no list, or SHA-1 is used
 	uint8_t algorithms[ALGORITHMS_MAX];
 	// The nonces of all clients, nonce_slot bytes each. A longer nonce widens all slots in

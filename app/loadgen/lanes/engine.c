@@ -214,7 +214,8 @@ static int roles_create(struct engine *e, char *error, size_t len)
 	for (unsigned int i = 0; i < c->receivers && ok; i++) {
 		struct lane *l = e->lane[(senders + i) % e->nb_lanes];
 
-		while (l->receiver != NULL) // this lane has one already, after the wrap-around
+		// The index has wrapped around: this lane already has one.
+		while (l->receiver != NULL)
 			l = e->lane[(l->number + 1) % e->nb_lanes];
 		ok = receiver_create(l, i) != NULL;
 		e->receiver[i] = l;

@@ -45,7 +45,7 @@ struct engine {
 	uint32_t pattern_sum[CONFIG_SIZES_MAX]; // checksum of the pattern, for each payload size
 	// Orders: the main lcore writes them, the phase last (release); lanes read them
 	uint32_t phase; // enum phase
-	uint32_t trial; // one more at every PHASE_TRAFFIC
+	uint32_t trial; // incremented at every PHASE_TRAFFIC
 	uint32_t mode; // enum mode of this trial: the configured mode, or a probe after it
 	double rate; // of all senders together, or PACER_FLOOD; may change during the trial
 	uint64_t since; // TSC when the phase was ordered

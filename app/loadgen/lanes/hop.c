@@ -81,7 +81,7 @@ void hop_learn(struct engine *e, unsigned int side, const struct addr *addr, con
 	uint64_t value = HOP_KNOWN;
 
 	if (memcmp(mac, none, 6) == 0)
-		return; // a neighbour advertisement may come without it
+		return; // a neighbour advertisement may come without the option
 	memcpy(&value, mac, 6);
 	for (uint32_t i = 0; i < n; i++)
 		if (e->port[e->hop[i].side] == e->port[side] && addr_eq(&e->hop[i].target, addr))

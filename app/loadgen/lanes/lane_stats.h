@@ -13,7 +13,7 @@ struct lane_stats {
 	uint64_t unique[DIRECTION_NB], duplicated[DIRECTION_NB], reordered[DIRECTION_NB];
 	uint64_t corrupted[DIRECTION_NB];
 	uint64_t stray; // for an unknown owner, or from an earlier trial
-	uint64_t answered, errors; // probes answered; those of them with an error response
+	uint64_t answered, errors; // answered probes; answered probes with an error response
 	// Datagrams; due includes missed, tx_full and link.held_back.
 	uint64_t due, missed, tx_full, no_mbuf;
 	uint64_t reflect_full; // reflected, but not taken by the port

@@ -51,7 +51,7 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 		.seq = (uint32_t)high & 0xffffff,
 		.dir = DIRECTION_ECHO,
 		.epoch = (uint8_t)(high >> 44),
-		// it was sent later in this very round: count no time
+		// the probe was sent later in this round: its time counts as 0
 		.ticks = ago < 1u << 31 ? l->now - ((uint64_t)ago << TICKS_SHIFT) : l->now,
 	};
 	return out->flow < l->engine->config->clients;

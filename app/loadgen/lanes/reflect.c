@@ -72,7 +72,7 @@ static void corrupt_payload(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *udp = d + f->l4_off;
 	uint8_t *last = d + f->payload_off + f->payload_len - 1;
-	const bool odd = (f->payload_len & 1) != 0; // then the byte is the high one of its word
+	const bool odd = (f->payload_len & 1) != 0; // then it is the high byte of its word
 	const uint16_t old = load_be16(udp + NET_UDP_CHECKSUM_AT);
 	uint32_t before = *last, after;
 
@@ -137,7 +137,8 @@ void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f
 	}
 	turn_round(m, f);
 	if (inject_fault(l, INJECT_CORRUPT)) {
-		// and no other fault: a corrupted datagram shows neither its number nor its order
+		// no other fault is added: a corrupted datagram shows neither its number nor its
+		// order
 		corrupt_payload(m, f);
 		pass_frame(l, m);
 		return;

@@ -9,7 +9,8 @@
 #include "lanes/receiver.h"
 #include "lanes/sender.h"
 
-#define BOUND_SHARE 0.001 // share of the datagrams due from which the generator is the limit
+// Above this share of lost or late datagrams the generator is the limit.
+#define BOUND_SHARE 0.001
 
 // Copies counters while another lcore writes them, each word by itself.
 static void copy_words(void *dst, const void *src, size_t len)
@@ -178,7 +179,7 @@ static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 	else if (c->uso == USO_OFF)
 		r->uso_why = "switched off with --uso";
 	else if (cut > 0)
-		r->uso_why = "the port found that it cannot, and cut the frames itself";
+		r->uso_why = "the port could not send them whole, and cut them itself";
 	else if (!can)
 		r->uso_why = "the port offers no UDP segmentation";
 	else if (c->role != ROLE_PEER && c->burst < 2)

@@ -81,7 +81,7 @@ static void choose_rate(struct search *s)
 }
 
 // Returns the median over a rate's counted trials, or over those that passed; 0 if there are no
-// such trials. of_loss: of the loss, else of the delivered rate.
+// such trials. of_loss: the median loss, else the median delivered rate.
 static double trials_median(const struct search *s, double rate, bool passed, bool of_loss)
 {
 	double v[SEARCH_TRIALS_MAX];

@@ -38,7 +38,7 @@ uint32_t stamp_write(uint8_t *payload, const struct stamp *s);
 
 enum stamp_verdict {
 	STAMP_OK,
-	STAMP_CORRUPT, // check, length or pattern wrong: *s may hold anything
+	STAMP_CORRUPT, // check, length or pattern is wrong: *s may have any value
 };
 
 // Reads and verifies a payload of len bytes from any source. Anybody can make a valid stamp, so

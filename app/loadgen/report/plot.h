@@ -11,8 +11,8 @@
 // (it is run with --check before the file's name) and may write the file. Returns 0, or -1 with the
 // reason in error.
 int plot_check(const char *file, char *error, size_t len);
-// Draws the picture and writes it to the file c->plot. The script is the one that the environment's
-// SLIPRING_PLOT names; else scripts/plot beside the build directory of this program; else
-// slipring-plot in PATH. Its messages go to stderr. Returns 0, or -1 with the reason in error.
+// Draws the picture and writes it to the file c->plot. The environment variable SLIPRING_PLOT names
+// the script. Without it the script is scripts/plot next to the build directory of this program,
+// else slipring-plot in PATH. Its messages go to stderr. Returns 0, or -1 with the reason in error.
 int plot_write(const struct config *c, const struct result *r, const struct search *s, char *error,
 	size_t len);

@@ -86,7 +86,7 @@ def put_nonce(settings, document):
     if lifetime is None:
         return
     if not 1 <= lifetime <= DAY:
-        settings.tell(line, f"a nonce lasts {DAY} s at most here: that is written", NOTE)
+        settings.tell(line, f"a nonce lasts {DAY} s at most here: this value is written", NOTE)
         lifetime = DAY
     document.put("auth.nonce.lifetime", lifetime, settings.where("stale-nonce"))
 

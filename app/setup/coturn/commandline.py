@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of turnserver's command line in the place of a file: copied from a unit, a container or a
+"""Options of turnserver's command line instead of a file: copied from a unit, a container or a
 script.
 """
 

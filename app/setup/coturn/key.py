@@ -71,7 +71,7 @@ def within(low, high):
 
 
 def bits(value):
-    """take: bytes a second as bits, in whole kilobits and no fewer."""
+    """take: bytes a second as bits a second, rounded up to whole kilobits."""
     return -(-8 * within(0, 1 << 36)(value) // 1000) * 1000
 
 

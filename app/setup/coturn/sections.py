@@ -79,7 +79,7 @@ def put_workers(settings, document):
     where = settings.where("relay-threads" if settings.line("relay-threads") else "cpus")
     if number > WORKERS_MAX:
         settings.tell(settings.line("relay-threads") or settings.line("cpus"),
-            f"slipring has at most {WORKERS_MAX} workers: that is written", NOTE)  # fmt: skip
+            f"slipring has at most {WORKERS_MAX} workers: this number is written", NOTE)  # fmt: skip
     document.put("workers.count", max(1, min(number, WORKERS_MAX)), where)
 
 

@@ -83,7 +83,7 @@ class Machine:
 
     def no_sharing(self):
         nics = ", ".join(f"{pci} ({name})" for pci, name in self.spare_nics())
-        return (f"Linux {'.'.join(map(str, self.version))} cannot share an interface with slipring, which takes 6.6:"
+        return (f"Linux {'.'.join(map(str, self.version))} cannot share an interface with slipring, which needs 6.6:"
             " boot a newer kernel (Debian 12 has one in bookworm-backports), or give slipring a NIC of its"
             f" own with --device PCI-ADDRESS; without the default route are {nics or 'none here'}")  # fmt: skip
 
@@ -128,6 +128,6 @@ class Machine:
             listed = ", ".join(f"{address}/{length}" for address, length in addresses.items())
             yield f"{name}{f' ({kind})' if kind else ''}: {listed}{carries}"
         if output("nft", "list", "tables") or "DROP" in output("iptables", "-S"):
-            yield "a firewall of the kernel: TCP clients pass it, UDP of slipring does not"
+            yield "the kernel has a firewall: TCP clients pass through it, slipring's UDP does not"
         if output("timedatectl", "show", "-p", "NTPSynchronized", "--value").strip() == "no":
             yield "the clock is not synchronised: REST credentials expire by it"

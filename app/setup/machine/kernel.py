@@ -21,7 +21,7 @@ def keep_off(low, high):
     first, last = max(below, above, key=lambda gap: gap[1] - gap[0])
     if first < LEAST_USUAL and last >= LEAST_USUAL + LEAST_LEFT:
         first = LEAST_USUAL
-    first += (last - first) % 2 == 0  # the kernel wants one even, one odd
+    first += (last - first) % 2 == 0  # one must be even, one odd
     if last + 1 - first >= LEAST_LEFT:
         return (f'`sysctl -w net.ipv4.{RANGE}="{first} {last}"`, which leaves it {last + 1 - first}; to'
             f" reserve them would leave it {left}")  # fmt: skip

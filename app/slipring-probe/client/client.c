@@ -199,7 +199,7 @@ enum fault client_allocate(struct client *c)
 	c->family = addr_is_v4(&c->mapped.addr) ? 0 : FAMILY_V6;
 	fault = ask_signed(c, &a, &m);
 	if (fault == FAULT_CODE && c->code == 440 && c->family != 0) {
-		c->family = 0; // it relays for clients over IPv6, but from IPv4 addresses only
+		c->family = 0; // the server has clients over IPv6, but only IPv4 relay addresses
 		fault = ask_signed(c, &a, &m);
 	}
 	if (fault != FAULT_NONE)

@@ -12,7 +12,8 @@ struct client {
 	bool allocated; // the server has an allocation of this client, as far as known
 	uint8_t family; // REQUESTED-ADDRESS-FAMILY; 0 = none is sent
 	struct endpoint mapped, relayed;
-	bool odd, forged; // since the last request: something that is no answer, a wrong integrity
+	// Since the last request: a message that is no answer; an answer with a wrong integrity.
+	bool odd, forged;
 	// of the last error response
 	unsigned int code; // 0 = none
 	char reason[DETAIL_SIZE];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions of TLS and DTLS. The certificate is judged after the handshake, so that its end is known
-// even if it is not trusted; nothing is sent over such a session.
+// Sessions of TLS and DTLS. The certificate is judged after the handshake, so that its expiry date
+// is known even if it is not trusted; nothing is sent over a session with an untrusted certificate.
 #include "net/tls.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@ struct opts {
 	const char *text; // the server, as it was written
 	struct uri uri;
 	unsigned int transports; // bits of enum transport
-	bool asked; // they were named: each of them must work
+	bool asked; // the command line names the transports: each of them must work
 	// Credentials; all NULL if there is no user.
 	const char *user, *password, *secret;
 	const char *ca; // PEM file; NULL = the system's CAs

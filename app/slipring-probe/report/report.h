@@ -15,8 +15,8 @@ struct report {
 	struct result result[NB_TRANSPORTS];
 };
 
-// Says if the results are good: each that is not absent works, and there is one. If all are absent,
-// none is: they become faults.
+// Sets p->ok: every transport that is not absent must work, and at least one must not be absent. If
+// all are absent, they become faults.
 void report_judge(struct report *p);
 // Write the results: for people, as one JSON object, or as metrics of Prometheus.
 void report_text(FILE *out, const struct report *p);

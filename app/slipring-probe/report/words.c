@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fault an error code is, and its words.
+// Finds the fault that an error code means, and describes faults in words.
 #include "report/words.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ static void value_of(const struct result *r, const char *host, const char *name,
 		snprintf(value, WORDS_SIZE, "%u", r->code);
 }
 
-// Copies a text, and replaces the names in braces. Cuts what finds no room.
+// Copies a text, and replaces the names in braces. Cuts the text if it does not fit.
 static void expand_text(const char *text, const struct result *r, const char *host, char *out)
 {
 	char value[WORDS_SIZE], name[NAME_LEN];
@@ -109,7 +109,7 @@ static void expand_text(const char *text, const struct result *r, const char *ho
 	out[n] = '\0';
 }
 
-// Texts of others must not break lines, nor change a terminal.
+// Texts of other programs must not break lines, nor change a terminal.
 static void clean_text(char *text)
 {
 	for (; *text != '\0'; text++)

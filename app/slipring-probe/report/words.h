@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fault in a person's words. PURE.
+// Describes faults in words for people. PURE.
 #pragma once
 
 #include "result.h"

@@ -40,7 +40,7 @@ def diff(answer, style):
         lines.append(f"and {answer['changes'] - len(rows)} more")
     if any(row["restart"] for row in rows):
         calls = "keeps calls" if answer["restart_keeps_calls"] else "ends calls without state.file"
-        lines.append(style("yellow", f"a reload refuses the file: some changes take a restart, which {calls}"))
+        lines.append(style("yellow", f"a reload refuses the file: some changes need a restart, which {calls}"))
     return lines
 
 

@@ -15,7 +15,7 @@
 // Role of the kernel's end of the TAP.
 enum vtap_role {
 	VTAP_LAB, // another host on the wire, with its own MAC
-	VTAP_EXCEPTION, // this host: both ends have one MAC
+	VTAP_EXCEPTION, // this host: both ends have the same MAC
 };
 
 // Most offloads to request from the kernel; each value includes those before it.

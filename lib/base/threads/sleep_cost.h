@@ -27,9 +27,9 @@ static inline bool sleep_cost_measures(struct sleep_cost *c)
 
 // Adds a measurement to the average. Some measurements are far off, in both directions: interrupts
 // and the hypervisor add to them, and a sleep whose time is over before it begins costs almost
-// nothing. A minimum would follow the latter, a plain average the former. So no measurement counts
-// for more than twice the average: a single one moves it by at most a quarter, and later ones
-// correct it.
+// nothing. A minimum would follow the low values, a plain average the high ones. So no measurement
+// counts for more than twice the average: a single one moves it by at most a quarter, and later
+// ones correct it.
 static inline void sleep_cost_learn(struct sleep_cost *c, uint64_t ns)
 {
 	const uint64_t most = 2 * c->ns + 1000; // + 1000: from 0 it could not rise again

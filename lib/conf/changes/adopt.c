@@ -274,7 +274,7 @@ struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct
 		return c;
 	n = list_learned(running, c, list);
 	if (n == 0 || conf_resolve(c, list, n, NULL, error) == 0)
-		return c; // addresses that are still pending are a change that takes a restart
+		return c; // to use addresses that are still pending, the server must restart
 	if (r != NULL)
 		conf_tell_report(r, CONF_ERROR, error);
 	conf_free(c);

@@ -7,8 +7,8 @@
 #include "problems.h"
 
 #define ALLOCATIONS_MAX 16777216 // maximum of limits.allocations
-#define USER_PART 4 // one user may have one part in this number of parts,
-#define USER_LEAST 2 // and always a pair, or one allocation of each family
+#define USER_PART 4 // one user may have 1/USER_PART of the allocations,
+#define USER_LEAST 2 // but always two: a pair of ports, or one allocation of each family
 
 uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a)
 {

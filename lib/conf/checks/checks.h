@@ -71,8 +71,8 @@ int conf_packets_check(struct conf_ctx *x);
 
 // Checks each exception port, and that each TCP listener on a port has one. 0 or -EINVAL.
 int conf_exceptions_check(struct conf_ctx *x);
-// Checks that the kernel can have TCP sockets on an own address; n is the key that wants them. 0 or
-// -EINVAL.
+// Checks that the kernel can have TCP sockets on an address of this box; n is the key that wants
+// them. 0 or -EINVAL.
 int conf_exceptions_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n);
 
 // device_check.c: checks of device strings that go to DPDK.
@@ -80,9 +80,9 @@ int conf_exceptions_stream(struct conf_ctx *x, const struct addr *a, const struc
 // True if a device string can belong to DPDK or to slipring. Otherwise reason says what to write
 // instead.
 bool conf_device_check(const char *device, char *reason, size_t len);
-// True if two device strings of DPDK name one device, however they are spelled. Some drivers make
-// several devices of one PCI address, told apart by arguments. slipring's own strings (vtaps and
-// replays) are equal if their texts are.
+// True if two device strings of DPDK name the same device, however they are spelled. Some drivers
+// make several devices of one PCI address, told apart by arguments. slipring's own strings (vtaps
+// and replays) are equal if their texts are.
 bool conf_device_same(const char *a, const char *b);
 
 // routers.c: checks of gateways, and of the routers that routes name.

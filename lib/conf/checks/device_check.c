@@ -97,7 +97,7 @@ static const char *arg_of(const char *device, const char *key)
 	return NULL;
 }
 
-// True if both have the argument with one value, or neither has it.
+// True if both have the argument with the same value, or neither has it.
 static bool same_arg(const char *a, const char *b, const char *key)
 {
 	const char *l = arg_of(a, key), *r = arg_of(b, key);

@@ -27,8 +27,8 @@ static const struct conf_node *section_of(const struct conf_ctx *x, uint32_t por
 	return NULL;
 }
 
-// Fails if two interfaces have one name in one namespace. Exception ports and vtap ports both
-// count.
+// Fails if two interfaces have the same name in the same namespace. Exception ports and vtap ports
+// both count.
 static int check_name(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *p = x->conf->ports;

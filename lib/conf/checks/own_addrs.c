@@ -112,8 +112,9 @@ static bool over_udp(const struct turn_listener *l)
 	return !turn_listener_is_stream(l);
 }
 
-// Fails if two listeners with one address and port cannot be told apart. The kernel separates TCP
-// from UDP, and the first byte of a datagram separates plain TURN from DTLS. No other pair works.
+// Fails if two listeners with the same address and port cannot be told apart. The kernel separates
+// TCP from UDP, and the first byte of a datagram separates plain TURN from DTLS. No other pair
+// works.
 static int check_pair(
 	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *earlier)
 {
@@ -225,7 +226,7 @@ static bool is_router(const struct turn_config *t, const struct addr *a)
 	return false;
 }
 
-// An external address belongs to one own address, and is not an own address itself.
+// An external address belongs to one address of this box, and is not itself an address of this box.
 static int check_externals(struct conf_ctx *x, const struct owned *owned)
 {
 	static const struct addr none;
@@ -253,7 +254,7 @@ static int check_externals(struct conf_ctx *x, const struct owned *owned)
 					addr_format(a, text, sizeof(text)));
 			if (is_owned(owned, c->turn.nb_local, a))
 				rc = conf_fail(x, node_of(x, &external[nb]),
-					"external: %s is an own address of this box: write the "
+					"external: %s is an address of this box: write the "
 					"address to which the network translates it",
 					addr_format(a, text, sizeof(text)));
 			nb++;

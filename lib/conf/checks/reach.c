@@ -93,7 +93,7 @@ static const char *private_text(const struct addr *a)
 	return NULL;
 }
 
-// Returns the external address of an own address, or NULL if it is not translated.
+// Returns the external address of an address of this box, or NULL if it is not translated.
 static const struct addr *external_of(const struct turn_config *t, const struct addr *a)
 {
 	static const struct addr none;
@@ -194,7 +194,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 		return text[class];
 	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
 		if (addr_eq(&c->turn.local[i].addr, &r.lo))
-			return c->turn.local[i].beside ? NULL : "own addresses of this box are";
+			return c->turn.local[i].beside ? NULL : "addresses of this box are";
 	return NULL;
 }
 
@@ -354,8 +354,8 @@ static bool is_among(const struct prefix *p, const struct prefix *list, uint32_t
 	return false;
 }
 
-// True if some of these peers may be peers in some realm. Private addresses are only as far as
-// peers.allow, or that of a realm, says so.
+// True if some of these addresses may be peers in some realm. Private addresses are peers only if
+// peers.allow, or that of a realm, allows them.
 static bool is_allowed(const struct turn_config *t, const struct prefix *p)
 {
 	bool allowed = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);

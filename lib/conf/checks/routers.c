@@ -11,8 +11,8 @@
 #include "reading/node.h"
 
 // True if a router cannot be checked: the network has yet to give some subnet of the port, or has
-// named the router itself. The kernel reaches that one even outside all subnets (the /32 of some
-// clouds).
+// named the router itself. The kernel reaches such a router even outside all subnets (the /32 of
+// some clouds).
 static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, bool in_file)
 {
 	if (!conf_learns(p, addr_is_v4(a)))
@@ -24,7 +24,7 @@ static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, b
 }
 
 // True if a router is on-link wherever it is: each address of the port in that family is a subnet
-// of its own (/32, /128), as many clouds and hosters assign them.
+// of its own (/32, /128), as many clouds and hosting providers assign them.
 static bool is_on_link(const struct conf_port *p, const struct addr *a)
 {
 	uint32_t total = 0, lone = 0; // addresses of the family

@@ -74,7 +74,8 @@ static int check_room(struct conf_ctx *x)
 		if (c->ports[i].name != NULL && strcmp(c->ports[i].name, NAME) == 0)
 			return conf_fail(x, conf_node_by_field(x->root, &c->ports[i].name, 0),
 				"the loopback has the name '" NAME
-				"', because peers.allow has an own address: choose another");
+				"', because peers.allow has an address of this box: choose "
+				"another");
 	if (c->nb_ports < CONF_PORTS_MAX)
 		return 0;
 	return conf_fail(x, conf_node_by_field(x->root, &c->turn.allow, 0),

@@ -98,7 +98,8 @@ static bool is_account(const char *section, const char *key)
 	return false;
 }
 
-// True if a text names a file by a path: not a credential, nor a file beside the one that names it.
+// True if a text names a file by a path: not a credential, nor a file in the directory of the file
+// that names it.
 static bool is_path(const struct conf_node *n)
 {
 	return strcmp(n->key, "password-file") == 0 && n->kind == CONF_SCALAR &&

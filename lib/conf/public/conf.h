@@ -68,7 +68,7 @@ struct conf_exception {
 	uint32_t rate; // packets per second, in each direction
 	uint32_t buffers; // packet buffers that may wait, in each direction
 	uint16_t client_lo, client_hi; // range of UDP source ports of the kernel as a client
-	enum conf_uso tso; // if TCP super-frames are sent whole
+	enum conf_uso tso; // true if TCP super-frames are sent whole
 };
 
 // A route in addition to the gateways: a prefix, and a router on a subnet of the port.
@@ -252,8 +252,8 @@ struct conf {
 	// The configuration owns the strings and arrays. The app sets turn.workers once it has
 	// resolved workers. turn.local, turn.gateways and turn.routes are gathered from ports.
 	struct turn_config turn;
-	// enum turn_listen_on: the word that relay.addresses has. ONE, as in turn.listeners, once
-	// turn.relay has the addresses.
+	// enum turn_listen_on: the word in relay.addresses, such as `all`. Like a listener's, it
+	// becomes ONE when turn.relay gets the addresses.
 	uint8_t relay_on;
 	uint16_t proxy_size; // limit for the headers of all listeners
 	bool lower_ends; // limits.on-lower: a reload ends allocations above a lowered quota
@@ -263,7 +263,7 @@ struct conf {
 	struct conf_tls tls;
 	// log:
 	struct conf_log log;
-	struct conf_records records; // turn.interim_s belongs to it
+	struct conf_records records; // turn.interim_s is a setting of records, too
 	struct conf_control control;
 	struct conf_drain drain;
 	struct conf_process process;
@@ -346,8 +346,8 @@ bool conf_pending(const struct conf *c);
 bool conf_learns(const struct conf_port *p, bool is_v4);
 // Puts the addresses in the place of `dhcp` and `slaac`, and wherever `all` includes them. Then
 // checks everything as if the file had them. The list has each pending address once. Call it before
-// places and secrets are forgotten. 0, or -EINVAL with the first error in error; r gets all errors,
-// and warnings about the addresses. After an error only conf_free may be called.
+// conf_forget_places and conf_forget. 0, or -EINVAL with the first error in error; r gets all
+// errors, and warnings about the addresses. After an error only conf_free may be called.
 int conf_resolve(struct conf *c, const struct conf_learned *list, uint32_t nb,
 	struct conf_report *r, char error[CONF_ERROR_LEN]);
 

@@ -11,7 +11,7 @@
 #include "reading/node.h"
 #include "problems.h"
 
-// The file that a node stands in. Without a node: the file that is being read.
+// The file that contains a node. Without a node: the file that is being read.
 static const char *file_of(const struct conf_ctx *x, const struct conf_node *n)
 {
 	const char *included = n != NULL ? n->file : x->included;

@@ -28,13 +28,13 @@ struct conf_node {
 	// this; conf_node_by_field reads it, so that later checks can point at the node.
 	const void *field;
 	uint32_t first, count;
-	// With included files: the included file that the node stands in (NULL = the main file),
-	// and the last file that added to it (NULL = no file).
+	// With included files: the included file that contains the node (NULL = the main file), and
+	// the last file that added to it (NULL = no file).
 	const char *file, *added;
 	bool open; // every user of the host can read the file that the text came from
 };
 
-// The child of a mapping with that key, or NULL, also if map is not a mapping.
+// The child of a mapping with that key. NULL if there is no such child, or map is not a mapping.
 struct conf_node *conf_node_child(const struct conf_node *map, const char *key);
 // Unlinks a node from its parent and appends it to the children of another.
 void conf_node_append(struct conf_node *parent, struct conf_node *n);

@@ -56,8 +56,8 @@ static bool is_excluded(uint32_t c)
 }
 
 // FreeformClass (RFC 8264 4.3.1), without characters that depend on the context: letters, marks,
-// numbers, symbols, punctuation and spaces, also with compatibility equivalents. Unassigned,
-// control and default-ignorable characters are not in it.
+// numbers, symbols, punctuation and spaces, including those with compatibility equivalents.
+// Unassigned, control and default-ignorable characters are not in it.
 static bool is_free(uint32_t c)
 {
 	static const uint32_t kinds = UC_CATEGORY_MASK_L | UC_CATEGORY_MASK_M | UC_CATEGORY_MASK_N |

@@ -16,7 +16,8 @@ enum opaque_fault_kind {
 	OPAQUE_EMPTY,
 	OPAQUE_UTF8, // not UTF-8
 	OPAQUE_CHARACTER, // a character that is never valid (RFC 8264 section 4.3.2)
-	OPAQUE_CONTEXT, // one that is valid only beside certain others (RFC 5892 appendix A)
+	// A character that is valid only next to certain others (RFC 5892 appendix A).
+	OPAQUE_CONTEXT,
 	OPAQUE_MEMORY,
 };
 

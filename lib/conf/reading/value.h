@@ -40,5 +40,6 @@ uint32_t conf_value_unit(char unit);
 // Parses bits per second: a number, which k, M or G may follow (powers of 1000). The result is in
 // bits. False if text is malformed.
 bool conf_value_bits(const char *text, uint64_t *bits);
-// Parses a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
+// Parses a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers would
+// surprise operators.
 bool conf_value_decimal(const char *text, size_t len, uint32_t *value);

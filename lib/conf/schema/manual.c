@@ -132,8 +132,8 @@ static const char intro[] =
 	"  brackets. Listeners and relay addresses must be addresses of a port.\n"
 	"\n"
 	"SIGHUP and `slipringctl config reload` make a running server read the file again,\n"
-	"whole or not at all ([operations.md](operations.md)). It takes up the keys marked\n"
-	"*Reload*. A change of another key is refused by name: it takes a restart.\n";
+	"whole or not at all ([operations.md](operations.md)). It applies the keys marked\n"
+	"*Reload*. A change of another key is refused by name: it needs a restart.\n";
 
 static const char table_head[] = "| key | value | default | |\n|---|---|---|---|\n";
 

@@ -70,9 +70,9 @@ static const struct conf_key rows[] = {
 	"interface NAME while slipring runs. Options of a vtap, after commas: `queues=N` as above; "
 	"`netns=NS`, the network namespace of the interface (default: that of the process); "
 	"`role=lab` (default): the kernel is another host with its own MAC address; "
-	"`role=exception`: the kernel is this host, with one MAC address; `offload=uso`, `tso`, "
-	"`csum` or `none`, the most that slipring asks of the kernel (default: all); `mac=MAC` of "
-	"the port (default: random)."},
+	"`role=exception`: the kernel is this host, with the same MAC address; `offload=uso`, "
+	"`tso`, `csum` or `none`, the most that slipring asks of the kernel (default: all); "
+	"`mac=MAC` of the port (default: random)."},
 {"ports[].bond", CONF_SECTION, .help = "Several devices as one port with one MAC address, by "
 	"DPDK's bonding driver, instead of `device`."},
 {"ports[].bond.members", CONF_TEXTS, MANY(conf_port, bond.members, bond.nb_members),
@@ -91,33 +91,33 @@ static const struct conf_key rows[] = {
 	"while it works."},
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses),
 	RANGE(1, CONF_ADDRESSES_MAX),
-	.help = "Own addresses of the port with the prefix length of their subnet: `192.0.2.1/24`, "
+	.help = "Addresses of the port with the prefix length of their subnet: `192.0.2.1/24`, "
 	"or a range: `192.0.2.10-192.0.2.73/24`. No address may be on two ports. If the network "
 	"translates an address 1:1, as clouds do, its entry is a mapping of the two keys below. "
 	"**Required**, unless there are `vlans`."},
 {"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, local), REQUIRED,
-	.help = "An own address, or a range, with the prefix length. `dhcp`: the IPv4 address of "
-	"the kernel's interface of `exception` or `packet:`, on which a DHCP client must run. "
-	"`slaac`: its IPv6 address, from router advertisements or a DHCPv6 client. Each word once "
-	"a port. On `packet:` the interface may get its address in any way, and slipring follows "
-	"changes. The default router that comes with it is used if `gateway` has no router of that "
-	"family. Listeners and `relay.addresses` name the address by `all`."},
+	.help = "An address of the port, or a range, with the prefix length. `dhcp`: the IPv4 "
+	"address of the kernel's interface of `exception` or `packet:`, on which a DHCP client "
+	"must run. `slaac`: its IPv6 address, from router advertisements or a DHCPv6 client. Each "
+	"word once a port. On `packet:` the interface may get its address in any way, and slipring "
+	"follows changes. The default router that comes with it is used if `gateway` has no router "
+	"of that family. Listeners and `relay.addresses` name the address by `all`."},
 {"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
 	.help = "Address to which the network translates this one: `203.0.113.5`, or a range of "
 	"equal size. Clients are told it as their relayed address. Listeners and `relay.addresses` "
-	"name the own address all the same. It counts as an address of this box: clients reach "
+	"still name the address of the port. It counts as an address of this box: clients reach "
 	"each other by either, and the box sends nothing to it. If an entry of `peers.allow` is "
 	"this single address, hosts that share it by port forwards can be peers, at ports that the "
 	"box does not use."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers for destinations that are neither on-link nor behind a route, one per "
 	"family: on a subnet of the port, or with an IPv6 link-local address. If all addresses of "
-	"the family are single (`203.0.113.5/32`), as from clouds and hosters, it may be any "
-	"address. A gateway serves the addresses of its own port."},
+	"the family are single (`203.0.113.5/32`), as clouds and hosting providers assign them, it "
+	"may be any address. A gateway serves the addresses of its own port."},
 {"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
-	.help = "Routers for some destinations, beside the gateway. The longest prefix among the "
-	"subnets and routes of all ports chooses the port of a packet, whatever port has its "
-	"source address. Among equal prefixes the port of the source address wins."},
+	.help = "Routers for some destinations, in addition to the gateway. The longest prefix "
+	"among the subnets and routes of all ports chooses the port of a packet, whatever port has "
+	"its source address. Among equal prefixes the port of the source address wins."},
 {"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, dst), REQUIRED,
 	.help = "Destinations: `10.0.0.0/8`, `2001:db8:8::/48` or one address."},
 {"ports[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
@@ -138,7 +138,7 @@ static const struct conf_key rows[] = {
 	"id, as in `wan.100`."},
 {"ports[].vlans[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX), .like = "ports[].addresses",
-	.help = "Own addresses, as `ports[].addresses`."},
+	.help = "Addresses, as `ports[].addresses`."},
 {"ports[].vlans[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers, as `ports[].gateway`."},
 {"ports[].vlans[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),

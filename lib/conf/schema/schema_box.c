@@ -67,7 +67,7 @@ CONF_AREAS(AREA)
 	"empty, calls end with the process."},
 {"state.on-stop", CONF_CHOICE, ONE(conf, state.on_stop), .choices = conf_on_stop_choices,
 	.def = "keep", .help = "Effect of an ordinary stop on calls. `keep`: the next process "
-	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can override "
+	"restores them, if it starts in time. `forget`: they end. `slipringctl stop` can override "
 	"it. Calls end at the end of a drain."},
 
 {"crash", CONF_SECTION, .help = "A crash leaves a report: the place, the stack, the activity of "

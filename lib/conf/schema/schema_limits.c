@@ -54,10 +54,10 @@ CONF_LIMITS_ROWS(X)
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Only an entry of `allow` with the same or a "
 	"longer prefix opens private, shared, documentation and benchmark addresses, gateways, "
-	"anycast addresses of own IPv6 subnets, and clouds' service addresses for their instances. "
-	"Loopback, link-local, multicast and reserved addresses are always denied. At own "
+	"anycast addresses of our IPv6 subnets, and clouds' service addresses for their instances. "
+	"Loopback, link-local, multicast and reserved addresses are always denied. At this box's "
 	"addresses clients reach relay ports, by `peers.hairpin`, and programs of this machine, if "
-	"an entry of `peers.allow` is one address of a `packet:` port. The first such entry takes "
+	"an entry of `peers.allow` is one address of a `packet:` port. The first such entry needs "
 	"a restart; its traffic uses the port `lo`. For external addresses see "
 	"`ports[].addresses[].external`."},
 {"peers.allow", CONF_PREFIXES, MANY(conf, turn.allow, turn.nb_allow), RANGE(0, 65536),

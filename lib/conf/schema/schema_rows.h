@@ -25,7 +25,7 @@
 		.key = rows, .nb = sizeof(rows) / sizeof((rows)[0]), .more = behind \
 	}
 
-extern const struct conf_table conf_schema_turn; // schema_turn.c: listeners, relay, users
+extern const struct conf_table conf_schema_turn; // schema_turn.c: listeners, relay addresses, users
 extern const struct conf_table conf_schema_limits; // schema_limits.c: limits and peers
 extern const struct conf_table conf_schema_box; // schema_box.c: the log, records, memory
 extern const struct conf_table conf_schema_constants; // schema_constants.c, the last table

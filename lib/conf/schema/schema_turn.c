@@ -22,15 +22,15 @@ static const struct conf_key rows[] = {
 	"`all`, `all-ipv4` and `all-ipv6`: all addresses of the ports; for TCP, only of ports "
 	"whose addresses the kernel has, too."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, endpoint.port), RANGE(1, 65535), .def = "3478",
-	.help = "Port number. Usual are 5349 for TLS and DTLS, and 443 for TLS. It cannot be a "
-	"relay port of the same address."},
+	.help = "Port number. The usual ports are 5349 for TLS and DTLS, and 443 for TLS. It "
+	"cannot be a relay port of the same address."},
 {"listeners[].dscp", CONF_DSCP, ONE(turn_listener, dscp), RANGE(0, 63), .def = "copy",
 	.help = "DSCP of packets to clients of this listener, and of their packets to peers. "
 	"`copy`: a relayed packet keeps the DSCP of its sender; answers and other packets of the "
 	"server have 0. A number, such as 46 (EF) or 34 (AF41) for media: all packets have it, "
-	"also answers and handshakes. 0 trusts no sender. ECN never changes. With TCP and TLS the "
-	"kernel's packets to the client have it, too; with `copy` that of the client's SYN, both "
-	"ways."},
+	"including answers and handshakes. 0 trusts no sender. ECN never changes. With TCP and TLS "
+	"the kernel's packets to the client have it, too; with `copy` that of the client's SYN, "
+	"both ways."},
 {"listeners[].binding", CONF_CHOICE, ONE(turn_listener, binding),
 	.choices = conf_binding_choices, .def = "all",
 	.help = "Binding requests that get an answer, within `limits.binding`. `all`: over UDP "
@@ -171,7 +171,7 @@ CONF_RELAY_ROWS(X)
 {"auth.users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
 	.help = "Instead of a password: MD5 of `name:realm:password`, for MESSAGE-INTEGRITY."},
 {"auth.users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
-	.help = "Instead of a password, alone or beside `key`: SHA-256 of `name:realm:password`."},
+	.help = "Instead of a password, alone or with `key`: SHA-256 of `name:realm:password`."},
 {"auth.secrets", CONF_TEXTS, MANY(conf, turn.first.secrets, turn.first.nb_secrets), RANGE(0, 16),
 	.help = "Secrets shared with a web service that issues time-limited users (`expiry:id`, as "
 	"coturn's `static-auth-secret`). Several allow rotation."},

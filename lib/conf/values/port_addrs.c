@@ -129,7 +129,7 @@ int conf_port_addrs_external(
 	return 0;
 }
 
-// Fails unless both ranges have one family and an equal number of addresses.
+// Fails unless both ranges have the same family and number of addresses.
 static int check_external(
 	struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {

@@ -23,7 +23,7 @@
 #define RING_MIN (512u << 10) // per ring: a quarter has room for the longest frame
 #define RING_MAX (4u << 20)
 #define NOTES_BYTES (64u << 10)
-#define FILTERS 2 // the one in use and the next one
+#define FILTERS 2 // the filter in use and the next one
 
 struct dp_capture {
 	struct capture_filter master, given[FILTERS];
@@ -137,7 +137,7 @@ static void capture_frames(struct worker *w, const struct dp_capture_frame *base
 {
 	const struct capture_filter *wanted = w->capture->filter;
 
-	// a capture of drops only needs no check here
+	// if a capture is of drops alone, nothing must be checked here
 	for (unsigned int i = 0; i < n && (wanted->nb > 0 || wanted->wanted.of_source); i++) {
 		struct dp_capture_frame f;
 

@@ -58,7 +58,7 @@ static inline bool client_take(
 }
 
 // Fills f for the datagram of a view as net_frame_parse would; a message over a stream is described
-// as if it had come in one. True for the latter, which has no old checksum to update.
+// as if it had come in one. True for a message over a stream, which has no old checksum to update.
 static inline bool client_describe(
 	const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f)
 {

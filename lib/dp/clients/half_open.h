@@ -21,9 +21,10 @@ struct half_open {
 };
 
 void half_open_init(struct half_open *h, uint32_t max);
-// True if a client may begin a handshake. If all places are taken, the oldest handshake is given up
-// for it. If the client's network has its half, the oldest one is given up only if it is from the
-// same network. In both cases it must have had its minimum time.
+// True if a client may begin a handshake. If the limit of handshakes is reached, the oldest
+// handshake is given up for it. If the client's network has half of all handshakes, the oldest
+// handshake is given up only if it is from the same network. In both cases that handshake must have
+// had its minimum time.
 bool half_open_room(struct worker *w, const struct addr *client);
 // Adds a session that has begun a handshake, and removes it when the handshake is over.
 void half_open_add(struct worker *w, struct session *c);

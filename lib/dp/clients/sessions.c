@@ -318,7 +318,7 @@ void sessions_give_up(struct worker *w, struct session *c)
 	give_up_note(w, c);
 }
 
-// True if its client has an allocation, here or on another worker.
+// True if the session's client has an allocation, here or on another worker.
 static bool has_allocation(const struct worker *w, const struct session *c)
 {
 	const struct turn_view v = sessions_view(w, c);

@@ -145,10 +145,10 @@ struct session *sessions_find(const struct worker *w, const struct addr *client,
 // Makes a new session in state HANDSHAKE. NULL if a limit is reached.
 struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
-// Call it when a flight of its handshake is sent: from then on the cookies that its client has are
-// not valid for another handshake.
+// Call it when a flight of the session's handshake is sent: from then on the cookies that the
+// client has are not valid for another handshake.
 void sessions_spend(struct worker *w, struct session *c);
-// True if a client's valid cookie was made after that.
+// True if a client's valid cookie was made after that flight was sent.
 bool sessions_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number);
 // Call it when the thread has completed the handshake. An older session of its client ends.
 void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s);

@@ -32,7 +32,7 @@
 
 #define FILL 480 // limit of empty buffers that wait for a thread
 #define FILL_BULK 32
-#define FILL_PART 8 // those of all threads together: one part in this number of the pool, at most
+#define FILL_PART 8 // buffers of all threads together: at most 1/FILL_PART of the pool
 #define REPLY_TTL 64
 
 // --- the worker's side ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 #include "stream.h"
 #include "workers/mbuf_meta.h"
 
-#define SHAKES_PART 8 // handshakes have one part in this number of the entries taken at a time
+#define SHAKES_PART 8 // handshakes have 1/SHAKES_PART of the entries taken at a time
 
 static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {

@@ -95,7 +95,8 @@ void exception_free_all(struct dp *d);
 // Bytes of packet buffers that one exception port needs.
 size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_ring);
 
-// For workers. They consume the packet; exception_udp and exception_icmp only if they return true.
+// For workers. Each function consumes the packet; exception_udp and exception_icmp do so only if
+// they return true.
 void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);

@@ -11,6 +11,6 @@ struct exception_note {
 	uint8_t class; // enum exception_class
 	bool is_super;
 	uint16_t verdict; // from the kernel: DP_OK = send it, EXC_ANSWERED, or a drop reason
-	uint32_t frames, bytes; // frames and bytes that it has on the wire
+	uint32_t frames, bytes; // frames and bytes that the frame has on the wire
 };
-#define EXC_ANSWERED (UINT16_MAX) // the data path has already answered that question
+#define EXC_ANSWERED (UINT16_MAX) // the data path has already answered the request in it

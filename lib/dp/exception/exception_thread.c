@@ -247,7 +247,7 @@ static void judge_packet(const struct exception *e, struct rte_mbuf *m)
 
 // --- from the kernel: reading --------------------------------------------------------------------
 
-// Prepares a frame for the port. If that is impossible its note says so.
+// Prepares a frame for the port. If that is impossible, the frame's note has the reason.
 static void finish_frame(const struct exception *e, struct rte_mbuf **m)
 {
 	const uint16_t vlan = e->dp->port[e->port].port->vlan;

@@ -13,8 +13,8 @@ struct worker;
 // Initializes the limits of a worker, whose rng is ready.
 void icmp_out_init(struct worker *w);
 
-// These report to the sender of a datagram that it will be dropped, if limits allow. The caller
-// keeps m and drops it. Its headers must not have been changed.
+// Each of these functions reports to the sender of a datagram that it will be dropped, if limits
+// allow. The caller keeps m and drops it. Its headers must not have been changed.
 
 // For a relayed datagram that will be dropped for reason: DP_DROP_TTL, or DP_DROP_MTU because the
 // datagram that r describes is too long. Other reasons are not reported.

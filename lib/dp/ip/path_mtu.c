@@ -24,8 +24,8 @@
 #include "turn_line.h"
 #include "path/worker.h"
 
-// New flows of a user per second, and in one burst. Each may displace another one, which the next
-// error about it restores.
+// New flows of a user per second, and in one burst. Each may displace another flow; the next error
+// about that flow restores it.
 #define LEARN_RATE 10
 #define LEARN_BURST 50
 
@@ -96,8 +96,8 @@ bool path_mtu_lowered(
 	return known_mtu(w, src, dst) != PMTU_NONE;
 }
 
-// False if the user has learned too many flows recently. So forged errors stop only users from
-// learning that share a bucket.
+// False if the user has learned too many flows recently. So forged errors only stop users that
+// share a bucket from learning.
 static bool take_learning(struct worker *w, uint32_t slot)
 {
 	static const struct limit learns = {LEARN_RATE, LEARN_BURST};

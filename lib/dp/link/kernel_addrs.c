@@ -363,8 +363,8 @@ void kernel_addrs_tick(struct dp *d)
 // --- replacements --------------------------------------------------------------------------------
 
 // The replacement of an address that the network has assigned, or NULL if it is still right. A
-// deprecated address is no replacement: it must not be used for new communication, and an
-// allocation is that.
+// deprecated address is no replacement: it must not be used for new communication, as an allocation
+// would.
 static const struct addr_wanted *find_wanted(
 	const struct of_port *o, uint32_t i, struct addr_wanted *out)
 {

@@ -26,7 +26,7 @@ struct local_addr {
 	uint32_t plain_mark[2]; // by leg, our part of a view's mark: the listener, or the source
 	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is no port, without a listener
 	int32_t relay; // index of the relay address that it is or replaces; -1 = none
-	// the listeners of this address, or of the one that it is translated to: the elements
+	// the listeners of this address, or of the address that it is translated to: the elements
 	// [listener_from, listener_from + nb_listeners) of local_addrs.listener
 	uint16_t listener_from;
 	// port of our IPv6 address; UINT16_MAX for all others: an IPv4-mapped address in IPv6 looks

@@ -11,8 +11,8 @@ struct net_neigh_msg;
 struct rte_mbuf;
 struct worker;
 
-// Finds the port through which our address src reaches dst, and the next hop (via). The port need
-// not be the one that src is on. False if there is no route.
+// Finds the port through which our address src reaches dst, and the next hop (via). The port may be
+// another one than the port that has src. False if there is no route.
 bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
 	uint8_t *port, struct addr *via);
 // A look-up: from one of our addresses to a destination, on account of a client, which may be the

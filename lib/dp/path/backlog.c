@@ -22,8 +22,8 @@
 #include "workers/mbuf_meta.h"
 
 #define CLIENT_MIN 32 // a client may always have this many packets, if that exceeds its share
-#define CLIENT_SHARE 4 // a client may have one part in this number of the room that is left
-#define STRANGERS_TURN 4 // while both wait, one request in this number is a stranger's
+#define CLIENT_SHARE 4 // a client may have 1/CLIENT_SHARE of the room that is left
+#define STRANGERS_TURN 4 // while both kinds wait, one request in STRANGERS_TURN is a stranger's
 #define PRESSED_ROUNDS 32
 #define RELAYING_MS 1000 // a worker is relaying if it has relayed something within this time
 #define COST_BYTES 256 // bytes of a request that cost as much as one request more
@@ -155,7 +155,7 @@ static bool is_known(const struct worker *w, const struct turn_view *v)
 	return client_is_connected(v) || turn_route_knows(w->shard, v);
 }
 
-// The queue of a client: the one in which its packets wait, else by its kind.
+// The queue of a client: the queue in which its packets wait, else the queue for its kind.
 static enum backlog_queue_id choose_queue(
 	const struct worker *w, const struct turn_view *v, uint64_t hash)
 {

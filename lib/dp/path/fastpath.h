@@ -18,14 +18,14 @@ struct source {
 	// and SOURCE_DTLS, which no view has, mark listeners whose clients are not served by lines.
 	uint8_t flags;
 	// A listener's traffic class: mask of the bits that are kept, and the value of the others.
-	// The latter is also the class of packets that are not relayed datagrams.
+	// The value is also the class of packets that are not relayed datagrams.
 	uint8_t tos_kept, tos;
 } __attribute__((aligned(32))); // a power of two: indexed for every packet
 
 #define SOURCE_STREAM 0xff
 #define SOURCE_DTLS 0xfe
 
-// Makes the sources of each leg (worker.source). The caller releases both by free(), also after an
+// Makes the sources of each leg (worker.source). The caller releases both by free(), even after an
 // error. Returns 0 or -ENOMEM.
 int fastpath_sources_make(const struct turn_config *c, struct source *out[2]);
 // Sets the tails of worker.tx, and plain_max.

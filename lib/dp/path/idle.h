@@ -33,7 +33,7 @@
 // where a stream thread is active: a little longer than that thread's nap.
 #define IDLE_STREAMED 2
 #define IDLE_DOZE_WORTH 25
-#define IDLE_DOZE_LATE 2 // times that: end of a doze by time, if no thread has ended it
+#define IDLE_DOZE_LATE 2 // a doze that no thread ends lasts this many times that length
 // length in sleep costs where no stream thread is active and the doze ends by time
 #define IDLE_ALONE_WORTH 20
 // in gaps: with messages at this distance, about half of all datagrams are messages

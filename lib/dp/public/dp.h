@@ -65,7 +65,7 @@ struct dp_learned {
 	const char *port, *interface; // names; from the configuration
 	bool is_v4;
 	bool taken; // taken from the interface; else the file names it, and a packet port has it
-	// if the interface gets another address in its place, we use that one (dp_moves)
+	// if the interface gets another address in its place, we use the new address (dp_moves)
 	bool follows;
 	bool lost; // the interface no longer has it: no new allocations get it
 	struct addr addr; // in use

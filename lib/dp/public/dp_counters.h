@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counters of the data path (struct dp_stats, struct dp_exception), as lists of counter_list.h.
-// Values are those of a struct dp_stats *s. A line's place is its place in telemetry.
+// Values are those of a struct dp_stats *s. Telemetry has the counters in the order of the lines.
 #pragma once
 
 #include "counter_list.h"

@@ -41,8 +41,8 @@ struct dp_progress {
 	uint16_t taken; // PORT, WORKER, STREAM: packets in the burst; 0 = still polling
 };
 
-// The current activity of a worker. False if there is no such worker. Any thread, also a signal
-// handler.
+// The current activity of a worker. False if there is no such worker. Any thread, and signal
+// handlers.
 bool dp_progress(const struct dp *d, unsigned int worker, struct dp_progress *out);
 // The other threads of the data path: stream threads, and the thread of exception ports if there is
 // one.

@@ -20,8 +20,8 @@
 
 #define EVENTS_MIN 64
 #define THREAD_EVENTS 256 // for a stream thread, which folds equal refusals
-#define REFUSED_PART 2 // refusals may fill one part in this number of a ring
-#define UNPROVED_PART 4 // and those of unproved addresses one part in this number
+#define REFUSED_PART 2 // refusals may fill 1/REFUSED_PART of a ring
+#define UNPROVED_PART 4 // and those of unproved addresses 1/UNPROVED_PART
 #define ORDER_PARTS 3 // of four: an order may fill a ring up to this
 
 // Events per second that a worker folds for datagrams from unproved sources. In a flood, all others

@@ -35,7 +35,7 @@
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CLOCK_MS 1000 // between two updates of the area's clock
 #define REDIRECTS 1024 // in addition to those of adopted allocations
-#define YOUNG_MS 60000 // a process that dies later did not die of the adopted state
+#define YOUNG_MS 60000 // a process that dies later did not die because of the adopted state
 #define SHORT_MS 2000 // a shorter adoption reports no progress
 
 struct carry {
@@ -90,7 +90,7 @@ static void refuse_state(struct carry *s, enum dp_state_start how, const char *r
 }
 
 // Maps the area of the last process, unless it is unusable, or the last few processes may have died
-// of it. most: the number of deaths that is too many; 0 = no limit.
+// because of it. most: the number of deaths that is too many; 0 = no limit.
 static void map_previous(struct carry *s, uint32_t most)
 {
 	struct turn_state_about about;
@@ -321,7 +321,8 @@ int carry_take(struct dp *d, char *error, size_t len)
 	else if (state_file_settle(&s->file, error, len) != 0)
 		return -1;
 	if (s->told.start != DP_STATE_TAKEN)
-		state_deaths_set(&s->file, 1); // earlier processes that died had other calls
+		// The deaths of earlier processes do not count: they had other calls.
+		state_deaths_set(&s->file, 1);
 	s->up = true;
 	s->up_ms = dp_clock_ms(d);
 	return 0;
@@ -368,7 +369,7 @@ void carry_free(struct dp *d)
 		d->carry->clock_ms = 0; // the next process computes its downtime from this
 		carry_tick(d);
 	}
-	if (d->carry->counted) // a failed start is neither a death nor a life
+	if (d->carry->counted) // a failed start does not change the count of deaths
 		state_deaths_set(&d->carry->file, d->carry->up ? 0 : d->carry->told.deaths);
 	state_file_close(&d->carry->file, d->carry->forget);
 	free(d->carry);

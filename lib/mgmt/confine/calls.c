@@ -15,16 +15,16 @@
 // --- lists ---------------------------------------------------------------------------------------
 
 // clang-format off
-// Waiting, time, its own end, signals; write: also the report of a crash. The pipes by which EAL
-// starts a worker and hears of its end are read and written.
+// Calls for waiting, reading the time, ending the thread and signals. A crash report needs write,
+// too. EAL starts a worker and learns of its end by pipes, which are read and written.
 static const int of_workers[] = {
 	SYS_read, SYS_write, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime,
 	SYS_gettimeofday, SYS_getcpu, SYS_sched_yield, SYS_restart_syscall, SYS_getpid, SYS_gettid,
 	SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack,
 	SYS_rt_tgsigqueueinfo, SYS_lseek, SYS_fsync, SYS_exit, SYS_exit_group,
-	// OpenSSL's memory; SYS_mmap and SYS_mprotect are judged by what they ask for
+	// OpenSSL's memory; SYS_mmap and SYS_mprotect have rules for their arguments
 	SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_getrandom,
-	// a report of a crash, which has a time limit
+	// for a crash report, which has a time limit
 	SYS_setitimer, SYS_pipe2, SYS_close,
 	// a line of DPDK's, for instance of rte_panic, to standard error, journald or syslog
 	SYS_ppoll, SYS_sendto, SYS_fstat, SYS_newfstatat,
@@ -59,7 +59,7 @@ static const int of_streams[] = {
 #endif
 };
 
-// Libraries may want a file, and can do without: it is not there.
+// Libraries may try to open a file, but work without it: the filter returns ENOENT.
 static const int missing[] = {SYS_openat};
 
 static const int never[] = {
@@ -89,8 +89,8 @@ struct filter {
 	int error;
 };
 
-// Adds a rule: the action for a call, if nb is 1 only for one whose argument fits. A call keeps the
-// rule without an argument that it has.
+// Adds a rule: the action for a system call. If nb is 1, the rule applies only if the argument
+// matches. A rule without an argument that the call already has stays in force.
 static void add_rule(
 	struct filter *f, uint32_t action, int call, unsigned int nb, struct scmp_arg_cmp arg)
 {
@@ -108,19 +108,20 @@ static void add_list(struct filter *f, uint32_t action, const int *list, size_t 
 
 #define ADD_LIST(f, action, list) add_list(f, action, list, sizeof(list) / sizeof((list)[0]))
 
-// Allows a call if the low 32 bits of its argument n have a value under a mask: the kernel looks at
-// no more of them.
+// Allows a call if the low 32 bits of its argument n have a value under a mask: the kernel compares
+// only these bits.
 static void allow_masked(struct filter *f, int call, unsigned int n, uint32_t mask, uint32_t value)
 {
 	add_rule(f, SCMP_ACT_ALLOW, call, 1,
 		(struct scmp_arg_cmp){n, SCMP_CMP_MASKED_EQ, mask, value});
 }
 
-// The rules of a thread that may do what a server does.
+// Adds the rules of a thread that may make all calls of a server.
 static void add_wide_rules(struct filter *f, uint32_t refuse, bool links)
 {
 	ADD_LIST(f, refuse, never);
-	// A packet port puts its program before others again, which it does by its descriptor.
+	// A packet port may have to put its program before other programs again. It uses the
+	// program's descriptor for that.
 	if (links)
 		add_rule(f, refuse, SYS_bpf, 1, SCMP_A0(SCMP_CMP_NE, BPF_LINK_CREATE));
 	else
@@ -150,9 +151,8 @@ static void add_narrow_rules(struct filter *f, enum calls_role role, unsigned in
 	// memory that is no code
 	allow_masked(f, SYS_mmap, 2, PROT_EXEC, 0);
 	allow_masked(f, SYS_mprotect, 2, PROT_EXEC, 0);
-	// A thread asks to be woken promptly when it begins (prompt_wakes), which may be later than
-	// its filter: it sets the slack of its timers and its own time slice. The report of a crash
-	// has its name.
+	// A thread that begins sets the slack of its timers and its own time slice (prompt_wakes),
+	// perhaps after it got its filter. A crash report reads the thread's name.
 	allow_masked(f, SYS_prctl, 0, UINT32_MAX, PR_SET_TIMERSLACK);
 	allow_masked(f, SYS_prctl, 0, UINT32_MAX, PR_GET_NAME);
 	allow_masked(f, SYS_sched_getattr, 0, UINT32_MAX, 0);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#define MODULES 384 // libdpdk alone is 150
+#define MODULES 384 // DPDK alone consists of 150 libraries
 #define PROGRAM "slipring"
 #define RETURN_AT 1 // a return address lies after the call, perhaps in the next function
 

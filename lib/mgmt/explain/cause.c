@@ -71,7 +71,8 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 		memcmp(name, other_name, of_a) == 0;
 }
 
-// How long after a refusal for others' use another attempt from its address proves that it is over.
+// After a refusal that other clients have caused, an attempt from the same address proves within
+// this time that the cause is gone.
 #define OTHERS_MS 600000
 
 // True if the refusal was caused by other clients of its address or network: success of one of them

@@ -25,7 +25,7 @@ struct own_change {
 // Any thread, one at a time.
 int own_change_prepare(struct own_change *o, const struct own_parts *p, const struct conf *running,
 	const struct conf *fresh, char error[512]);
-// Applies the change, and uses o up. It cannot fail. Management lcore.
+// Applies the change, and takes ownership of its parts. It cannot fail. Management lcore.
 void own_change_take(struct own_change *o, const struct own_parts *p, const struct conf *running,
 	const struct conf *fresh);
 // Closes an unused change. o may be all zero.

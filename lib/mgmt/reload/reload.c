@@ -88,7 +88,7 @@ static void tell_cold(void *ctx, const struct conf_change *c)
 	r->tls |= is_tls(c->key);
 	if (c->hot)
 		return;
-	snprintf(reason, sizeof(reason), "%.110s takes a restart, which %s", c->key,
+	snprintf(reason, sizeof(reason), "%.110s needs a restart, which %s", c->key,
 		conf_restart_keeps(&r->running->state) ? "keeps calls"
 						       : "ends calls without state.file");
 	note_refusal(r, reason);

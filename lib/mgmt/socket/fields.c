@@ -120,7 +120,7 @@ uint32_t fields_realms(const struct control *k)
 	return nb;
 }
 
-// Users with one name in two realms are different users.
+// Users of two realms are different users, even if they have the same name.
 bool fields_whose(struct command *c, bool in_realm)
 {
 	const uint32_t others = fields_realms(c->control);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The /slipring commands of DPDK's telemetry socket. DPDK calls the handlers on its own threads,
-// several at a time. It passes them no context and cannot unregister them. Hence the state has file
+// several at a time. It passes them no context and cannot unregister them. So the state has file
 // scope and a lock, and handlers answer even when the server no longer runs.
 
 #include <errno.h>

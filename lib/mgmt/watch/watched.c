@@ -39,7 +39,7 @@ void watched_know(struct watched *t, pid_t tid, clockid_t clock)
 	__atomic_store_n(&nb_known, nb_known + 1, __ATOMIC_RELEASE);
 }
 
-// The calling thread's entry, also of threads that do not know it themselves.
+// The calling thread's entry, even if the thread has not called watched_enter.
 static struct watched *find_self(void)
 {
 	const unsigned int n = __atomic_load_n(&nb_known, __ATOMIC_ACQUIRE);

@@ -239,7 +239,8 @@ static uint16_t find_entry(
 }
 
 // Finds an entry near the queue's head that can be reused. The caller takes back its held packets.
-// Unanswered entries are reused after their second request, lest a scan make them short-lived.
+// Unanswered entries are reused after their second request, so that a scan does not make them
+// short-lived.
 static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 {
 	uint16_t i = queue_first(t, queue);

@@ -23,7 +23,8 @@ unsigned int neigh_packets_room(
 	const unsigned int each = p->each - c->nb, held = p->by_share[share];
 	unsigned int all = p->total - p->nb;
 
-	// After holding n more, all - n places are left, of which held + n may be a quarter.
+	// After n more packets, all - n entries are free, and the share may hold at most a quarter
+	// of that number: held + n.
 	if (share != NEIGH_SHARE_NONE)
 		all = all > PART * held ? (all - PART * held + PART) / (PART + 1) : 0;
 	return each < all ? each : all;

@@ -10,7 +10,7 @@
 
 struct neigh_packet {
 	void *packet;
-	uint16_t next; // in its chain or among free places; NEIGH_NONE at the end
+	uint16_t next; // in its chain or in the list of free entries; NEIGH_NONE at the end
 	uint8_t share;
 };
 

@@ -16,7 +16,7 @@ struct insns {
 	bool failed; // the room was too small: the program is of no use
 };
 
-// The jumps to one place; {0} = none yet.
+// The jumps to one target; {0} = no jumps yet.
 struct insn_jumps {
 	int16_t last; // 1 + the index of the last jump; its offset has that of the jump before it
 };

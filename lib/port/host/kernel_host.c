@@ -22,7 +22,8 @@
 #include "port_log.h"
 
 #define SETTINGS "/proc/sys/net/ipv6/conf"
-#define LEARNED_ADDRESSES 16 // IPv6 addresses in addition to ours: the kernel's default limit
+// IPv6 addresses in addition to our addresses: the kernel's default limit.
+#define LEARNED_ADDRESSES 16
 
 enum host_state {
 	HOST_MADE,
@@ -120,7 +121,7 @@ static void open_settings(void *ctx)
 
 // Makes the kernel accept router advertisements, even if it forwards, and make one address of each
 // prefix. It solicits them when it gets its link-local address. It makes no more once it has
-// max_addresses, which includes ours.
+// max_addresses, which includes our addresses.
 static void set_slaac(struct kernel_host *s)
 {
 	int ours = 0;

@@ -9,9 +9,9 @@
 #include "packet/packet_bpf.h"
 
 #define CREDIT_MAX 8
-#define CREDIT_LOOKS 10 // looks per additional credit
+#define CREDIT_LOOKS 10 // checks after which one more attachment is allowed
 #define FRESH 32 // a chain that was empty in between begins with revision 1
-#define AHEAD 256 // revisions that a look tries; the next look continues
+#define AHEAD 256 // revisions that a check tries; the next check continues
 #define START_MOST 65536
 
 void packet_chain_init(struct packet_chain *c)
@@ -35,8 +35,8 @@ static void settle_link(struct packet_chain *c, int link, uint64_t revision)
 }
 
 // Tries to attach the current copy for each revision of [start, stop). Returns -EEXIST with the
-// revision in *found if it is attached and the chain has that revision; 0 if it was not attached,
-// and is the first now; -ESTALE if the chain has another revision.
+// revision in *found if it is attached and the chain has that revision; 0 if it was not attached
+// before, and is the first program now; -ESTALE if the chain has another revision.
 static int seek_revision(struct packet_chain *c, uint64_t start, uint64_t stop, uint64_t *found)
 {
 	for (uint64_t r = start; r < stop; r++) {
@@ -79,7 +79,7 @@ static enum packet_chain_news stay_behind(struct packet_chain *c)
 	return news ? PACKET_CHAIN_BEHIND : PACKET_CHAIN_SAME;
 }
 
-// Makes ours the first in a changed chain of that revision, which contains ours.
+// Makes our program the first in a changed chain of that revision. The chain contains our program.
 static enum packet_chain_news go_first(struct packet_chain *c, uint64_t revision)
 {
 	int link;

@@ -16,16 +16,18 @@ struct packet_chain {
 	unsigned int attached; // index of the attached copy
 	int link; // descriptor of the attachment; -1 = not attached
 	int index; // index of the interface
-	uint64_t revision; // revision of the chain when ours became the first, or lower
-	uint32_t credit, looks; // times that it may be attached again; looks until now
+	uint64_t revision; // revision of the chain when our program became the first, or lower
+	// Number of times that it may be attached again; number of checks until now.
+	uint32_t credit, looks;
 	bool behind; // not attached, or maybe not the first; any thread may read it
 };
 
 // Result of a look.
 enum packet_chain_news {
 	PACKET_CHAIN_SAME,
-	PACKET_CHAIN_FIRST, // others were attached or detached, and ours is the first again
-	PACKET_CHAIN_BEHIND, // others may be before ours, which stays there for now
+	// Other programs were attached or detached, and our program is the first again.
+	PACKET_CHAIN_FIRST,
+	PACKET_CHAIN_BEHIND, // other programs may be before our program, which stays there for now
 };
 
 // Sets up a chain without programs.
@@ -35,6 +37,6 @@ void packet_chain_init(struct packet_chain *c);
 // functions here.
 int packet_chain_attach(struct packet_chain *c, int index);
 void packet_chain_detach(struct packet_chain *c);
-// Checks if ours is still the first, and makes it the first again if not: at most 8 times at once
-// and six times a minute, in case another program insists on this, too. Call it once a second.
+// Checks if our program is still the first, and makes it the first again if not: at most 8 times at
+// once and six times a minute, in case another program insists on this, too. Call it once a second.
 enum packet_chain_news packet_chain_look(struct packet_chain *c);

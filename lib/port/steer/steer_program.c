@@ -115,7 +115,7 @@ static void match_rules6(struct writer *w)
 	}
 }
 
-// With the ports in r0: checks the rules, for UDP, and adds the ports to the hash.
+// r0 holds the ports. Checks the rules if the packet is UDP, and adds the ports to the hash.
 static void match_ports(struct writer *w, bool is_v4, const struct insn_jumps *is_tcp)
 {
 	struct insn_jumps end = {0};
@@ -136,7 +136,8 @@ static void match_ports(struct writer *w, bool is_v4, const struct insn_jumps *i
 	hash_word(w, is_v4 ? 2 : 8);
 }
 
-// Ends at once for TCP, which a packet port never takes, and which may be most of the traffic.
+// Ends the program at once for TCP: a packet port never takes TCP, which may be most of the
+// traffic.
 static void skip_tcp(struct writer *w, int32_t proto_at, struct insn_jumps *unmatched)
 {
 	load_field(w, BPF_B, proto_at);

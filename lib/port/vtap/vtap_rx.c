@@ -37,7 +37,7 @@ void vtap_rx_free(struct vtap_rx *q)
 	q->iov = NULL;
 }
 
-// Refills the used places. The virtio-net header goes into the headroom of the first buffer.
+// Refills the used buffers. The virtio-net header goes into the headroom of the first buffer.
 static bool refill_buffers(struct vtap_rx *q)
 {
 	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses records (RFC 8446 5.1) and the handshake messages in them, which may begin and end
 // anywhere. TLS 1.3 clients send encrypted records as application data, so their handshake records
-// are plaintext, also after a HelloRetryRequest.
+// are plaintext, even after a HelloRetryRequest.
 #include "identity/tls_hello.h"
 
 #include "bytes.h"

@@ -22,7 +22,7 @@ static bool has_prefix(const uint8_t *p, size_t n, const char *prefix, size_t le
 	return memcmp(p, prefix, n < len ? n : len) == 0;
 }
 
-// Asks for the bytes that the line has at least: all of them are the header's.
+// Asks for as many bytes as the line must still have: all of them belong to the header.
 static enum proxy_header_answer need_more(struct proxy_header *out, size_t len)
 {
 	out->len = len;

@@ -22,14 +22,14 @@ struct turn_cred {
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;
 	char name[TURN_NAME_LEN]; // for display, truncated; for a USERHASH the configured name
-	// Rest: the time of day in the name. Token: the time of day when it ends, or 0 if the
+	// REST: the time of day in the name. Token: the time of day when it ends, or 0 if the
 	// request has no token and is signed with the key of the allocation's token.
 	uint64_t expiry_s;
-	// Rest: the password is its base64 text. Token: part of the key (oauth.h).
+	// REST: the password is its base64 text. Token: part of the key (oauth.h).
 	uint8_t mac[STUN_REST_MAC_LEN];
 };
 
-// True if alg is that of an access token. Nothing has one if the feature is not built.
+// True if alg is that of an access token. No credential has such a key if the feature is not built.
 static inline bool cred_alg_is_token(uint8_t alg)
 {
 #ifdef FEATURE_TOKENS

@@ -36,7 +36,7 @@ struct turn_judge {
 	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
 	bool any; // a flag in realm[] is set
 	bool listeners; // a listener serves fewer realms
-	bool by_quotas, lower; // by_quotas: check quotas only; lower: one is lower
+	bool by_quotas, lower; // by_quotas: check quotas only; lower: some quota is lower
 };
 
 // --- changes -------------------------------------------------------------------------------------

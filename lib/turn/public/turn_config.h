@@ -96,7 +96,7 @@ struct turn_local {
 	uint8_t port; // index of its port
 	// The external address to which the network translates addr; :: = no translation.
 	struct addr external;
-	// Local programs use this address beside slipring, and are reached over loopback.
+	// Local programs also use this address, and are reached over loopback.
 	bool beside;
 };
 

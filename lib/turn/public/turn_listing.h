@@ -22,7 +22,8 @@ struct turn_filter {
 	uint64_t user[2]; // users as quota counts them: one of the two
 	uint8_t ident[TURN_IDENT_LEN]; // or the users of tokens of the key with that name
 	struct prefix client;
-	// Has a permission for it, or a channel if it has a port; also expired ones not yet freed.
+	// The allocation has a permission for this address, or a channel if the port is set.
+	// Expired permissions and channels that are not yet freed count, too.
 	struct endpoint peer;
 	uint8_t transport; // enum turn_transport
 	uint8_t realm; // its number

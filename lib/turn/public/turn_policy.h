@@ -20,7 +20,7 @@ enum turn_peer_class {
 
 // Makes a policy from *c; copies everything it needs. boot_key (32 random bytes that outlive
 // reloads) seeds the nonce key if no nonce secret is configured. NULL with errno set: ENOMEM,
-// EINVAL, EIO (libcrypto) or EEXIST (two users of one name).
+// EINVAL, EIO (libcrypto) or EEXIST (two users with the same name).
 struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
 // Wipes the keys and frees the policy. Accepts NULL.

@@ -21,7 +21,7 @@
 
 struct csprng;
 
-// Changes with the meaning or the place of any field: see the decision page.
+// Changes with the meaning or the offset of any field: see the decision page.
 #define TURN_STATE_LAYOUT 1
 #define TURN_STATE_BOOT_ID_LEN 16
 #define TURN_STATE_VERSION_LEN 32 // text of the program's version, with its NUL
@@ -176,10 +176,10 @@ struct turn_state_adopted {
 // turn_shard_params.redirects can leave room for more. Needs no shards.
 void turn_state_redirects(const struct turn_state_adoption *a, uint32_t nb[TURN_WORKERS_MAX]);
 // Recreates in the shards everything that the area holds and a request could have made, with its
-// remaining time: by the calls that requests make, with their checks. Records without a place are
-// counted in *out, and allocations without a place are reported as ended (turn_shard_params.event,
-// of the shard that would have had them or else of the first). Returns 0, or ENOMEM; then nothing
-// was restored.
+// remaining time: by the calls that requests make, with their checks. Records that cannot be
+// restored are counted in *out, and the allocations among them are reported as ended
+// (turn_shard_params.event, of the shard that would have had them or else of the first). Returns 0,
+// or ENOMEM; then nothing was restored.
 int turn_state_adopt(const struct turn_state_adoption *a, struct turn_state_adopted *out);
 
 // --- shard.c -------------------------------------------------------------------------------------

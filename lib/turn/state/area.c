@@ -25,7 +25,7 @@ static uint64_t take_part(uint64_t *used, uint64_t each, uint64_t nb)
 	return offset;
 }
 
-// Places and sizes of a worker's records.
+// Offsets and sizes of a worker's records.
 static struct state_part part_make(const struct turn_config *c, const struct turn_relay_map *map,
 	uint8_t worker, uint64_t *used)
 {
@@ -49,7 +49,7 @@ static struct state_part part_make(const struct turn_config *c, const struct tur
 	return p;
 }
 
-// Places of the tables. Sets h->size to the end of them.
+// Offsets of the tables. Sets h->size to the end of them.
 static void header_make(struct state_header *h, const struct turn_config *c, bool shared)
 {
 	uint64_t used = sizeof(*h);
@@ -201,7 +201,7 @@ enum turn_state_refusal turn_state_check(
 		return TURN_STATE_FOREIGN;
 	if (size < offsetof(struct state_header, check))
 		return TURN_STATE_TRUNCATED;
-	// layout and digest have the same place in every layout
+	// layout and digest have the same offset in every layout
 	if (h->layout != TURN_STATE_LAYOUT || h->layout_digest != turn_state_digest())
 		return TURN_STATE_LAYOUT_OTHER;
 	if (size < sizeof(*h) || h->size > size)

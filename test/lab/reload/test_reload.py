@@ -121,9 +121,9 @@ def refused(lab, server, ivan):
     assert "the file matches the running configuration" in before, before
     change = {"limits": {"per-user": 1}}
     for wrong, message in (
-        ({**change, "workers": {"count": 1}, "dtls": {"sessions": 9000}}, "dtls.sessions takes a restart"),
-        ({**change, "listeners": [{"address": "10.99.0.1", "port": 3479}]}, "takes a restart"),
-        ({**change, "auth": {"realm": "other.test"}}, "auth.realm takes a restart"),
+        ({**change, "workers": {"count": 1}, "dtls": {"sessions": 9000}}, "dtls.sessions needs a restart"),
+        ({**change, "listeners": [{"address": "10.99.0.1", "port": 3479}]}, "needs a restart"),
+        ({**change, "auth": {"realm": "other.test"}}, "auth.realm needs a restart"),
         ({**change, "peers": {"deny": ["10.1.2.3/99"]}}, "peers.deny"),
         ("limits: {per-user: 1}\n", "missing"),
         ("\0\1\2", "nothing has changed"),
@@ -157,7 +157,7 @@ def program(server, path):
     print(out)
     assert "planted" not in out + server.log(), "secrets are not printed"
     out = control.ctl(path, "config", "reload", code=1)
-    assert "refused" in out and "dtls.sessions takes a restart, which ends calls" in out, out
+    assert "refused" in out and "dtls.sessions needs a restart, which ends calls" in out, out
     assert control.ctl(path, "config", code=0) == out
     rows = json.loads(control.ctl(path, "config", "diff", "--json"))["rows"]
     assert {row["key"]: row["restart"] for row in rows}["dtls.sessions"] is True, rows

@@ -98,10 +98,10 @@ static void mistakes_are_told_at_their_places(void **state)
 			"8:27: ports[0].addresses[0].address: 10.0.0.255 is the broadcast "
 			"address of its subnet: write the port's address"},
 		{WAN, "[{address: 10.0.0.1/24, external: 10.0.0.1}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.0.0.1 is an own address of "
+			"8:17: ports[0].addresses[0]: external: 10.0.0.1 is an address of "
 			"this box: write the address to which the network translates it"},
 		{WAN, "[{address: 10.0.0.1/24, external: 10.1.0.9}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.1.0.9 is an own address of "
+			"8:17: ports[0].addresses[0]: external: 10.1.0.9 is an address of "
 			"this box: write the address to which the network translates it"},
 		{LAN,
 			"[{address: 10.1.0.1/16, external: 203.0.113.1}, "

@@ -212,7 +212,7 @@ static void addresses_that_do_not_fit_are_told_at_the_word(void **state)
 		"8:17: ports[0].addresses[0]: the network has given 169.254.3.4, which is a "
 		"link-local");
 	assert_refused("[{address: dhcp, external: 10.7.0.9}]", &itself,
-		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an own address of this box: "
+		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an address of this box: "
 		"write the address to which the network translates it");
 }
 

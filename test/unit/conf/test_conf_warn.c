@@ -405,7 +405,7 @@ static void test_peers(void **state)
 		{"'fd00:1::/32'", "10.1.0.1-10.1.0.6", "28:24: peers.allow[1]: is in peers.deny "},
 		// refused whatever is allowed
 		{"10.0.0.0/24", "198.51.100.1",
-			"28:11: peers.allow[0]: has no effect: own addresses of this box are "
+			"28:11: peers.allow[0]: has no effect: addresses of this box are "
 			"never peers (programs of this machine are where the "
 			"port is a packet: port, relay ports by peers.hairpin): remove it"},
 		{"10.0.0.0/24", "127.0.0.0/8", "28:11: peers.allow[0]: has no effect: loopback a"},

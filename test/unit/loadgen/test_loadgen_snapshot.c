@@ -178,7 +178,7 @@ static void test_uso(void **state)
 	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	assert_true(w.result->uso); // one of them was cut
 	w.last->port[SIDE_CLIENT].tx_cut = 6;
-	assert_reason("the port found that it cannot, and cut the frames itself");
+	assert_reason("the port could not send them whole, and cut them itself");
 }
 
 int main(void)

@@ -229,7 +229,7 @@ static void places_on_shared_ports_are_fixed_at_the_start(void **state)
 	c = world.conf;
 	c.turn.limits.allocations *= 100;
 	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
-	assert_non_null(strstr(error, "limits.allocations: a larger value takes a restart"));
+	assert_non_null(strstr(error, "limits.allocations: a larger value needs a restart"));
 	c.turn.limits.allocations = 1;
 	begin(&c.turn, false);
 	assert_int_equal(finish(), 0);

@@ -19,8 +19,8 @@ X({"nat-discovery", CONF_SECTION, .help = "NAT behaviour discovery (RFC 5780): a
 	"such requests get 420."}) \
 X({"nat-discovery.addresses", CONF_ADDRS, \
 	MANY(conf, turn.discovery.addresses, turn.discovery.nb), RANGE(0, 4), \
-	.help = "Two own addresses of a family, or two of each. Each needs a UDP listener on " \
-	"both ports. Clients are told external addresses, if there are any."}) \
+	.help = "Two addresses of the ports, of one family or of each. Each needs a UDP listener " \
+	"on both ports. Clients are told external addresses, if there are any."}) \
 X({"nat-discovery.port", CONF_NUMBER, ONE(conf, turn.discovery.ports[0]), \
 	RANGE(1, 65535), .def = "3478", .help = "Port that clients begin with."}) \
 X({"nat-discovery.other-port", CONF_NUMBER, ONE(conf, turn.discovery.ports[1]), \

@@ -41,10 +41,10 @@ X({"auth.relay-pools", CONF_TEXTS, \
 	.absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."})
 #define REALMS_ROWS(X) \
 X({"realms", CONF_ITEMS, MANY(conf, turn.realms, turn.nb_realms), RANGE(0, TURN_REALMS_MAX), \
-	.help = "Realms beside `auth.realm`, for example of tenants. Each has its own users, " \
-	"secrets and quotas, so users with one name in two realms are different users. `limits` " \
-	"and `peers` apply to all realms. An allocation stays in its realm. A reload adds and " \
-	"removes realms; allocations of a removed realm end with `user-gone`."}) \
+	.help = "Realms in addition to `auth.realm`, for example of tenants. Each has its own " \
+	"users, secrets and quotas, so users of the same name in two realms are different users. " \
+	"`limits` and `peers` apply to all realms. An allocation stays in its realm. A reload " \
+	"adds and removes realms; allocations of a removed realm end with `user-gone`."}) \
 X({"realms[].name", CONF_TEXT, ONE(turn_realm, name), OPAQUE_REQUIRED, RANGE(1, 763), \
 	.help = "Unique name of the realm. Up to 16 bytes do not amplify, as for `auth.realm`."}) \
 X({"realms[].origins", CONF_TEXTS, MANY(turn_realm, origins, nb_origins), RANGE(0, 16), \
@@ -60,14 +60,15 @@ X({"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secr
 	RANGE(0, 16), \
 	.help = "Files with one more such secret each, as `auth.secret-files`."}) \
 CONF_REALMS_ROWS(X) \
-X({"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of `limits`."}) \
+X({"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, in addition to those of " \
+	"`limits`."}) \
 X({"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), \
 	RANGE(1, 16777216), \
 	.help = "Allocations of the realm. Default: as many as `limits.allocations` leaves."}) \
 X({"realms[].limits.per-user", CONF_NUMBER, ONE(turn_realm, per_user), RANGE(1, 16777216), \
 	.absent = "`limits.per-user`", .help = "Allocations of one user of the realm."}) \
-X({"realms[].peers", CONF_SECTION, .help = "Rules of the realm, beside `peers`. The longest " \
-	"prefix of both decides; at equal length deny wins."}) \
+X({"realms[].peers", CONF_SECTION, .help = "Rules of the realm, in addition to `peers`. The " \
+	"longest prefix of both decides; at equal length deny wins."}) \
 X({"realms[].peers.allow", CONF_PREFIXES, MANY(turn_realm, allow, nb_allow), RANGE(0, 65536), \
 	.help = "Allowed peers, as `peers.allow`."}) \
 X({"realms[].peers.deny", CONF_PREFIXES, MANY(turn_realm, deny, nb_deny), RANGE(0, 65536), \
@@ -78,5 +79,5 @@ X({"realms[].relay-pools", CONF_TEXTS, MANY(turn_realm, relay_pool_names, nb_rel
 	"`[]`: no pools. Two pools may have the same peers if no realm has both. A port with " \
 	"addresses of pools named here and no address of `relay.addresses` is separate: its " \
 	"subnets, routes and gateway serve only its own addresses, and these use no other " \
-	"port. A change takes a restart, because peers know allocations by these addresses."})
+	"port. A change needs a restart, because peers know allocations by these addresses."})
 // clang-format on

@@ -32,7 +32,7 @@ static uint32_t count_family(const struct turn_config *t, bool is_v4, bool *any)
 	return nb;
 }
 
-// Checks the number of shared addresses; n: what says it.
+// Checks the number of shared addresses. n: the node to report as the place of an error.
 static int check_number(struct conf_ctx *x, const struct conf_node *n)
 {
 	const struct turn_config *t = &x->conf->turn;

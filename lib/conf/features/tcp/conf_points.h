@@ -17,8 +17,8 @@ int conf_tcp_fill(struct conf_ctx *x);
 X({"relay.tcp", CONF_SECTION, .help = "TCP between relay addresses and peers (RFC 6062), for " \
 	"clients over TCP and TLS that ask for it. The sockets are the kernel's: every relay " \
 	"address is on a port with `exception` in the namespace `streams.netns`, or on a " \
-	"`packet:` port. Own addresses can be peers only if the box relays TCP from them. TCP " \
-	"allocations end at a restart."}) \
+	"`packet:` port. This box's addresses can be peers only if the box relays TCP from them. " \
+	"TCP allocations end at a restart."}) \
 X({"relay.tcp.enabled", CONF_BOOL, ONE(conf, turn.tcp.enabled), .def = "false", \
 	.help = "Lets clients ask for TCP in REQUESTED-TRANSPORT."}) \
 X({"relay.tcp.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.tcp.ports_lo), \

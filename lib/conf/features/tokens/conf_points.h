@@ -25,9 +25,9 @@ void conf_tokens_forget(struct conf *c);
 	X("auth.oauth.keys[].secret") X("auth.oauth.keys[].secret-file") \
 	X("realms[].oauth.keys[].secret") X("realms[].oauth.keys[].secret-file")
 #define TOKENS_AUTH_ROWS(X) \
-X({"auth.oauth", CONF_SECTION, .help = "Third-party authorization (RFC 7635), beside users and " \
-	"secrets or instead of them. Clients bring access tokens that an authorization server " \
-	"has sealed with a key that this box has, too."}) \
+X({"auth.oauth", CONF_SECTION, .help = "Third-party authorization (RFC 7635), in addition to " \
+	"users and secrets or instead of them. Clients bring access tokens that an authorization " \
+	"server has sealed with a key that this box has, too."}) \
 X({"auth.oauth.server-name", CONF_TEXT, ONE(conf, turn.first.oauth.server_name), RANGE(1, 255), \
 	.help = "Name of this server. Clients are told it (THIRD-PARTY-AUTHORIZATION), and " \
 	"tokens are valid only for it. All servers of a fleet may have the same name. Default: " \

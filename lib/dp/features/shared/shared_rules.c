@@ -49,7 +49,7 @@ int shared_rules_make(const struct flow_rules_want *w, enum flow_rules_step step
 const char *shared_too_small(const struct dp *d, const struct turn_config *c)
 {
 	if (c->shared.enabled && turn_shared_slots(c) > turn_relay_map_slots(d->map, 0))
-		return "limits.allocations: a larger value takes a restart, because shared relay "
+		return "limits.allocations: a larger value needs a restart, because shared relay "
 		       "ports have room for the old one only";
 	return NULL;
 }

@@ -169,7 +169,7 @@ void discovery_put(struct turn_request *r)
 
 	if (responders == NULL)
 		return;
-	if (!stun_is_rfc3489(&r->m)) // such an answer has it already
+	if (!stun_is_rfc3489(&r->m)) // the answer already has it
 		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
 	put_listener(r, STUN_RESPONSE_ORIGIN, responders[r->discovery.flags]);
 	put_listener(r, STUN_OTHER_ADDRESS, responders[DISCOVERY_IP | DISCOVERY_PORT]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose a peer is on a shared address: by channels, Sends, the peer's own datagrams, and records of
-// the state area.
+// Finds the allocation that has registered a peer on a shared address, for channels, Sends, the
+// peer's own datagrams, and records of the state area.
 #pragma once
 
 #include "turn.h"

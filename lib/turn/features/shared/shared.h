@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Relayed transport addresses that allocations share (relay: {mode: shared}). An allocation is
-// found by two addresses: the one to which a peer sends, and the peer's own, which the allocation
-// has registered. On one shared address, a peer's transport address belongs to one allocation. It
-// stays registered as long as the record of its permission, which channels keep, too.
+// found by two addresses: the address to which a peer sends, and the peer's own address, which the
+// allocation has registered. On one shared address, a peer's transport address belongs to one
+// allocation. It stays registered as long as the record of its permission, which channels keep,
+// too.
 #pragma once
 
 #include "features/shared/holdings.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared relayed transport addresses of a worker as those of its allocations: see the functions
-// of relayed/relayed.h that they stand for.
+// Slots and shared relayed transport addresses for the allocations of a worker. Each function
+// stands for one of relayed/relayed.h, which describes it.
 #pragma once
 
 #include "relayed/vacancy.h"

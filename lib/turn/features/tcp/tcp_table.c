@@ -59,7 +59,7 @@ bool tcp_is_on(const struct turn_shard *s)
 	return s->tcp.on;
 }
 
-// Places are numbered over all workers.
+// The indexes count the ports of all workers.
 static uint32_t index_of(const struct turn_shard *s, uint32_t i)
 {
 	return i * s->workers + s->worker;
