@@ -91,7 +91,7 @@ enum fault {
 struct result {
 	enum transport transport;
 	bool ok;
-	bool absent; // it does not answer, and was not asked for by name
+	bool absent; // the transport does not answer, and the command line does not name it
 	enum step step; // the last one that began
 	enum fault fault;
 	unsigned int code; // of the STUN error; 0 = none

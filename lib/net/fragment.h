@@ -22,7 +22,7 @@ struct net_fragment {
 	uint32_t id; // host order; 16 bits with IPv4
 	uint16_t off, len;
 	uint8_t proto, tos, ttl;
-	bool more; // it is not the last one
+	bool more; // more fragments follow
 };
 
 // Reads a UDP fragment from a frame for which net_frame_parse returned NET_DROP_FRAGMENT and *f.

@@ -48,7 +48,8 @@ struct port_bond {
 struct port_member {
 	const char *name; // the device string up to its arguments; lives as long as the port
 	bool link; // the link is up
-	bool used; // it carries packets: the active member, or one that LACP has accepted
+	// The member carries packets: it is the active member, or LACP has accepted its link.
+	bool used;
 };
 
 // UDP that the port takes from an interface shared with the kernel: to an address, and to UDP ports

@@ -60,7 +60,7 @@ static void write_error(const struct endpoint *endpoint, char *error, size_t len
 	else if (errno == EADDRINUSE)
 		advice = " (see `ss -ltnp`)";
 	else if (errno == EACCES)
-		advice = " (ports below 1024 take CAP_NET_BIND_SERVICE)";
+		advice = " (ports below 1024 need CAP_NET_BIND_SERVICE)";
 	snprintf(error, len, "listeners: tcp %s: %s%s",
 		addr_format_endpoint(endpoint, text, sizeof(text)), strerror(errno), advice);
 }
@@ -213,7 +213,7 @@ static void tune_socket(const struct thread *t, int fd)
 	const unsigned int gone_ms = GONE_MS;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	// limit the kernel's queue as well as ours, so that media does not grow old there
+	// limit the kernel's queue, like our own queue, so that media does not grow old there
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_s, sizeof(silent_s));

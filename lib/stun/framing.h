@@ -23,9 +23,10 @@ struct stun_framing {
 	uint32_t len; // bytes of the message without padding
 };
 
-// Looks at the first message in the n bytes at p and fills *f as far as they tell. channel_max
-// (host order) is the highest valid channel number: CHANNEL_MAX, or CHANNEL_MAX_RFC5766 where
-// clients of RFC 5766 are served. Only the high byte of a channel number is compared.
+// Looks at the first message in the n bytes at p, and fills the members of *f that these bytes
+// determine. channel_max (host order) is the highest valid channel number: CHANNEL_MAX, or
+// CHANNEL_MAX_RFC5766 where clients of RFC 5766 are served. Only the high byte of a channel number
+// is compared.
 enum stun_framing_state stun_framing_scan(
 	const uint8_t *p, size_t n, uint16_t channel_max, struct stun_framing *f);
 

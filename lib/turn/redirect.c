@@ -49,7 +49,7 @@ static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32
 		redirect_give(s, kind, index, note->user);
 		return false;
 	}
-	ASSERT(note->alloc_worker != s->worker); // it leads to another worker
+	ASSERT(note->alloc_worker != s->worker); // the redirect leads to another worker
 	l = alloc_at(s, index);
 	line_set_state(l, ALLOC_REDIRECT);
 	l->channel = note->alloc_worker;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The resources of an allocation: a relay port (RFC 8656 7.2), and a place in the quotas.
+// The resources of an allocation: a relay port (RFC 8656 7.2), and a count in the quotas.
 #include "naive.h"
 
 static struct naive_port *port_at(struct naive *n, const struct endpoint *e)

@@ -8,7 +8,7 @@
 #include "options/config.h"
 
 // Return values of wire_handshake, wire_read and wire_write: more than 0, or one of these.
-#define WIRE_LATER 0 // it would block
+#define WIRE_LATER 0 // the call would block
 #define WIRE_CLOSED (-1) // the server has closed the connection
 #define WIRE_FAILED (-2) // an error: the connection cannot be used any more
 

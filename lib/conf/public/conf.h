@@ -114,7 +114,7 @@ struct conf_port {
 	// Not in the file: the loopback. It reaches programs of this machine at the addresses of
 	// packet ports; port `on` is the first of these.
 	bool loopback;
-	bool tagged_only; // it has vlans and no untagged addresses
+	bool tagged_only; // the port has vlans and no untagged addresses
 	enum conf_steering steering;
 	enum conf_uso uso;
 	struct conf_exception exception;

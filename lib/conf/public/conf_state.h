@@ -9,7 +9,7 @@
 // Fate of allocations at an ordinary stop.
 enum conf_on_stop {
 	CONF_ON_STOP_KEEP, // the next process restores them
-	CONF_ON_STOP_FORGET, // they end
+	CONF_ON_STOP_FORGET, // the allocations end
 };
 
 struct conf_state {

@@ -366,7 +366,7 @@ void conf_yaml_free(struct conf_node *n)
 		struct conf_node *next = n->next;
 
 		conf_yaml_free(n->child);
-		secret_wipe(n->key); // it contains a password if a space is missing
+		secret_wipe(n->key); // the key contains a password if a space is missing
 		secret_wipe(n->text);
 		free(n);
 		n = next;

@@ -393,7 +393,7 @@ static void finish_sealed(struct worker *w, struct session *c, const struct seal
 	if (m == NULL)
 		return;
 	if (s->bare) {
-		rte_pktmbuf_free(m); // it was not counted as received
+		rte_pktmbuf_free(m); // the datagram was not counted as received
 	} else if (n == IO_LATER && !s->used) {
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 	} else {

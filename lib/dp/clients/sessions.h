@@ -77,10 +77,10 @@ struct sealed {
 	struct rte_mbuf *m; // NULL: passed on with its last message
 	struct turn_view view;
 	uint64_t conn;
-	int outcome; // result of the last read; below 0: its session ends
-	bool bare; // it has no frame headers
-	bool used; // it has produced a message or an answer
-	bool begun; // its first record has been read
+	int outcome; // result of the last read; below 0: the session ends
+	bool bare; // the datagram has no frame headers
+	bool used; // the datagram has produced a message or an answer
+	bool begun; // the datagram's first record has been read
 	uint16_t in_len;
 	uint8_t *in; // its unread rest
 };

@@ -9,7 +9,7 @@ struct net_frame;
 struct rte_mbuf;
 struct worker;
 
-// Metadata of such an error on its way to the worker that owns the allocation.
+// Metadata of an ICMP error on its way to the worker that owns the allocation.
 struct icmp_note {
 	uint32_t slot; // about a datagram to a peer: slot from turn_relay_map_home
 	uint16_t off, len; // offset and length of the ICMP message in the frame
@@ -23,5 +23,6 @@ struct icmp_note {
 // address to which the error was sent. False if it does not; the caller keeps it.
 bool icmp_errors_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// Handles an error that belongs to this worker, handed over or its own. Consumes the packet.
+// Handles an error that belongs to this worker, whether it came in here or was handed over.
+// Consumes the packet.
 void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note);

@@ -154,7 +154,7 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 	if (msg->type == NET_NEIGH_NONE)
 		worker_drop(w, m, reason);
-	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // it claims our MAC
+	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // the sender claims our MAC
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (is_our_addr(w, port, claimed)) {
 		conflicts_note(w, port, claimed, msg->mac);

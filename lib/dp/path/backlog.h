@@ -13,9 +13,9 @@
 // whoever opens sessions up to the limit, from as many addresses as dtls.per-source requires, can
 // fill the queue of known clients. A request that finds no room is dropped and counted. At most
 // BACKLOG_LONG requests in each queue may be too long for an ordinary buffer (they arrived in
-// fragments). Clients over TCP and TLS do not retransmit, so they have room of their own here and
-// no drops: while it is full their rings are not read, and stream threads pass on no more than it
-// holds (streams.c).
+// fragments). Clients over TCP and TLS do not retransmit, so their requests have separate room
+// here, and none is dropped: while that room is full their rings are not read, and stream threads
+// pass on no more than it holds (streams.c).
 #pragma once
 
 #include <stdbool.h>
@@ -82,8 +82,8 @@ static inline bool backlog_concerns(const struct backlog *b, const struct turn_v
 {
 	return v->leg == TURN_FROM_CLIENT && (b->n > 0 || dp_view_is_request(v));
 }
-// True if it queued or dropped the datagram; backlog_concerns has returned true for it. False if
-// the datagram may be routed at once.
+// Queues or drops a datagram for which backlog_concerns has returned true. True if it did so. False
+// if the datagram may be routed at once.
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
 // Queues a ClientHello of DTLS like a request of a stranger, even if its client is known: its
 // source address may be spoofed. Later packets of its client do not wait for it.

@@ -25,9 +25,10 @@ struct dp_state_watch {
 
 enum dp_state_start {
 	DP_STATE_EMPTY, // there was no area
-	DP_STATE_TAKEN, // it was adopted
-	DP_STATE_REFUSED, // it was refused, and moved aside
-	DP_STATE_CRASHED, // refused, because processes that adopted it crashed again and again
+	DP_STATE_TAKEN, // the area was adopted
+	DP_STATE_REFUSED, // the area was refused, and moved aside
+	// The area was refused, because processes that adopted it crashed again and again.
+	DP_STATE_CRASHED,
 };
 
 // Times are in milliseconds.

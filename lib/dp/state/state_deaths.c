@@ -33,5 +33,5 @@ uint32_t state_deaths(const struct state_file *f)
 void state_deaths_set(const struct state_file *f, uint32_t nb)
 {
 	if (ftruncate(f->lock, (off_t)(nb < MOST ? nb : MOST) * block_size(f)) != 0)
-		return; // the result is one start too many that adopts calls, or one that does not
+		return; // the count is then off by one: the next process may adopt calls or not
 }

@@ -180,7 +180,7 @@ void waiter_wake(struct waiter *k)
 	static const uint64_t one = 1;
 
 	if (__atomic_exchange_n(&k->armed, IDLE_POLL, __ATOMIC_SEQ_CST) == IDLE_POLL)
-		return; // it is awake, or another thread wakes it
+		return; // the worker is awake, or another thread wakes it
 	while (write(k->event, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }

@@ -120,7 +120,7 @@ static enum command_end order_fault(struct command *c, int worker, const struct 
 	rc = dp_ask(d, (unsigned int)worker, &q);
 	if (rc != 0)
 		return commands_refuse(c, "worker: %s", strerror(-rc));
-	dp_answer_done(d, (unsigned int)worker, q.kind); // it may never answer
+	dp_answer_done(d, (unsigned int)worker, q.kind); // the worker may never answer
 	return COMMAND_DONE;
 }
 

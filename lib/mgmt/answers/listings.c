@@ -14,7 +14,7 @@
 
 #define SORTED_MAX 65536 // rows that a sorted listing can reach
 #define ROOM_MS 5 // pause of an order that finds no room for events
-#define ROOM_MAX_MS 10000 // it fails when there is no room for this time
+#define ROOM_MAX_MS 10000 // the order fails after this time without room
 #define RATE_MS 1000 // interval of the two samples of a rate
 
 enum listing_sort {
@@ -267,7 +267,7 @@ static bool user_take(struct scan *s, const struct dp_answer *a)
 
 	if (t == NULL)
 		return true;
-	if (a->nb == 0) { // it has ended since; another one of the user's allocations may still
+	if (a->nb == 0) { // the allocation has ended; another one of the user may still
 		// exist
 		s->again = t->last != fetched_key(s)->id;
 		fetched_key(s)->id = t->last;

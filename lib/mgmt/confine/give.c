@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes the owner of files. A user who may write to their directories could replace them by other
-// files, so it acts on descriptors that were opened and checked.
+// files, so these functions act on descriptors that were opened and checked.
 #include "confine/give.h"
 
 #include <errno.h>

@@ -205,7 +205,7 @@ int crash_stack_take(void **frames, int max, const void *context)
 	if (first == n) {
 		first = 0;
 		if (pc != 0 && n > 0)
-			frames[0] = (void *)pc; // it has jumped to an address without code
+			frames[0] = (void *)pc; // the thread has jumped to an address without code
 	}
 	memmove(frames, frames + first, (size_t)(n - first) * sizeof(*frames));
 	return n - first;

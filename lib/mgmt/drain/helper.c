@@ -23,7 +23,7 @@
 #include "clock.h"
 
 #define ROOM_MS 10 // retry interval of a report that finds no room
-#define FIRST_FD 3 // after standard input, output and error
+#define FIRST_FD 3 // the descriptor after standard input, output and error
 
 struct helper {
 	int fd, signals;
@@ -32,9 +32,9 @@ struct helper {
 	uint32_t nb;
 	uint64_t timeout_ms;
 	pid_t child; // 0 = no program runs
-	bool late; // it was killed at its timeout
+	bool late; // the program was killed at its timeout
 	uint64_t since_ms;
-	uint8_t state; // the state that it runs for
+	uint8_t state; // the state that the program runs for
 	bool waits; // another state waits
 	uint8_t next;
 };
@@ -211,7 +211,7 @@ static void serve_states(struct helper *h)
 		if (h->child != 0 && !h->late && remaining_ms(h) == 0) {
 			h->late = true;
 			kill(-h->child, SIGKILL);
-			kill(h->child, SIGKILL); // it may have left its process group
+			kill(h->child, SIGKILL); // the program may have left its process group
 		}
 	}
 }

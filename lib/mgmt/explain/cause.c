@@ -13,7 +13,7 @@
 enum weight {
 	WEIGHT_NONE,
 	WEIGHT_USUAL, // nothing is wrong
-	WEIGHT_GOOD, // it worked
+	WEIGHT_GOOD, // the request was granted
 	WEIGHT_FOLLOWS, // a refusal that follows from another one, or that working clients get, too
 	WEIGHT_ENDED, // not ended by the client
 	WEIGHT_REFUSED,

@@ -34,8 +34,8 @@ static struct {
 	enum conf_log_format format;
 	char path[108]; // socket of journald or syslog
 	int fd; // socket to send from
-	bool away; // the daemon is not there, and this was logged
-	bool stuck, stderr_stuck; // it is there, and did not take the last line
+	bool away; // the daemon does not run, and this was logged
+	bool stuck, stderr_stuck; // the daemon runs, and did not take the last line
 	uint64_t patience_s; // the second that left_ms belongs to
 	unsigned int left_ms; // rest of PATIENCE_MS
 	uint64_t lost, lost_told; // lines that nobody took

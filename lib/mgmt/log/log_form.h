@@ -7,7 +7,8 @@
 
 #include "log/log.h"
 
-// Maximum bytes of a line in any format. A pipe takes so much at once, so that lines never mix.
+// Maximum bytes of a line in any format. A pipe takes a line of this length in one write, so that
+// lines never mix.
 #define LOG_FORM_LEN 4096
 
 struct log_record {
@@ -15,7 +16,7 @@ struct log_record {
 	enum conf_area area;
 	int level;
 	unsigned int nb; // of fields
-	const char *text; // cleaned, without newline, up to MGMT_LOG_LINE_LEN
+	const char *text; // printable text without newline, up to MGMT_LOG_LINE_LEN
 	const struct mgmt_log_field *fields;
 };
 
@@ -23,7 +24,7 @@ struct log_record {
 enum log_head {
 	LOG_HEAD_TIME, // time and level
 	LOG_HEAD_PRIORITY, // "<6>": for journald, which removes it and adds the time itself
-	LOG_HEAD_NONE, // and no newline: for syslog, which has its own start
+	LOG_HEAD_NONE, // no start and no newline: for syslog, which has its own start
 };
 
 // Writes a line: "2026-01-02T03:04:05.678Z info  ports: text\n", or a JSON object with the same

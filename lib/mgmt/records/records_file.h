@@ -20,7 +20,7 @@ struct records_file {
 	ssize_t (*write)(int fd, const void *data, size_t len);
 	int fd; // -1 = not open
 	uint64_t size; // bytes of whole lines in it
-	bool torn; // it ends in the middle of a line
+	bool torn; // the file ends in the middle of a line
 	uint64_t checked_ms, stuck_ms; // last check of path, and last failed rotation
 	int failed; // errno that was logged last; 0 = the file works
 	uint64_t lost_before; // lines lost when it last worked

@@ -16,7 +16,7 @@ struct json_t;
 struct records_sink {
 	const char *path; // of its socket; NULL = not configured
 	int fd; // to send from; -1 = not open
-	bool stuck; // it did not accept the last record in time
+	bool stuck; // the daemon did not accept the last record in time
 };
 
 // Opens a sink with a path. patience_ms limits how long a send may wait. 0 or -errno.

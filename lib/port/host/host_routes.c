@@ -85,7 +85,7 @@ static void delete_route(struct rtnl *s, const struct port_route *r)
 	const int rc = request_route(s, r, RTM_DELROUTE, 0);
 	char via[ADDR_TEXT_LEN];
 
-	if (rc != 0 && rc != -ESRCH) // it may have been deleted by somebody else
+	if (rc != 0 && rc != -ESRCH) // somebody else may have deleted the route
 		PORT_LOG(WARNING, "port %s: interface %s: a route through %s cannot be deleted: %s",
 			s->port->name, s->interface, addr_format(&r->via, via, sizeof(via)),
 			strerror(-rc));

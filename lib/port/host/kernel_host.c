@@ -28,7 +28,7 @@
 enum host_state {
 	HOST_MADE,
 	HOST_GONE, // the interface was removed
-	HOST_BARE, // it was made again, but is not configured as a host
+	HOST_BARE, // the interface was made again, but is not configured as a host
 };
 
 // Kept with the port for later calls.

@@ -21,7 +21,7 @@
 enum packet_phase {
 	PACKET_BOUND,
 	PACKET_GONE, // the interface was removed
-	PACKET_TAKING, // it exists again; queues adopt the rings of spare sockets
+	PACKET_TAKING, // the interface exists again; queues adopt the rings of spare sockets
 };
 
 struct packet {

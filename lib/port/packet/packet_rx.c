@@ -102,7 +102,7 @@ int packet_rx_replace(struct packet_rx *q, int fd)
 {
 	uint8_t *ring;
 
-	if (q->next != NULL && q->next != q->mapped) // it was given already
+	if (q->next != NULL && q->next != q->mapped) // the ring was given already
 		return 0;
 	ring = ring_make(fd, q->slots, q->slot_len);
 	if (ring == NULL)

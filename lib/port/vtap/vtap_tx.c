@@ -33,7 +33,7 @@ static enum written frame_write(
 	case ENOMEM:
 	case EINTR:
 	case EIO: // the interface is down
-	case EBADFD: // it was removed
+	case EBADFD: // the interface was removed
 		return LATER;
 	default:
 		return REFUSED;

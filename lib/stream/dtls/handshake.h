@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DTLS handshakes of a stream thread. Workers pass it the datagrams, until the handshake is
-// complete and the worker gets the session, or it is given up. The datagrams wait, because a thread
-// serves open connections first: handshake_work handles one at a time. All functions run on the
-// thread itself.
+// The DTLS handshakes of a stream thread. Workers pass the datagrams to the thread, until the
+// handshake is complete and the worker gets the session, or the thread gives the handshake up. The
+// datagrams wait, because a thread serves open connections first: handshake_work handles one at a
+// time. All functions run on the thread itself.
 #pragma once
 
 #include <stdbool.h>

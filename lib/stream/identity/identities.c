@@ -102,7 +102,7 @@ static void validity_of(SSL_CTX *c, struct stream_validity *out)
 	SSL_CTX_get0_chain_certs(c, &chain);
 	*out = (struct stream_validity){0};
 	if (!stream_expiry_read(SSL_CTX_get0_certificate(c), NULL, &first))
-		return; // it is reported as expired
+		return; // the certificate is reported as expired
 	*out = first;
 	for (int k = 0; k < sk_X509_num(chain); k++) {
 		const X509 *x = sk_X509_value(chain, k);

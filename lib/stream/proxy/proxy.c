@@ -100,7 +100,7 @@ static enum verdict judge_source(
 struct waiting {
 	struct endpoint peer; // the balancer
 	int fd; // -1: free
-	struct ilist_link by_age; // its next also links the free list
+	struct ilist_link by_age; // its member next also links the free list
 	uint8_t listener;
 	uint16_t have, room; // bytes received; longest header allowed
 	uint64_t since_ms;

@@ -4,8 +4,8 @@
 // 32-bit wall-clock stamp and an 80-bit MAC over stamp, client address and port. Over TCP and TLS
 // the MAC covers stamp and address, and the port is added to its last 16 bits. So the nonce of one
 // connection can be recognized on another one from that address. The feature bits are password
-// algorithms and, if there are no REST secrets or keys of access tokens, username anonymity. The
-// last bit forbids clients to send USERNAME, which both need.
+// algorithms and, if there are no REST secrets or keys of access tokens, username anonymity.
+// Username anonymity forbids clients to send USERNAME, which REST secrets and access tokens need.
 #pragma once
 
 #include "stun.h"

@@ -5,8 +5,8 @@
 #include "shard.h"
 #include "usage.h"
 
-#define SIZE_FIRST 10 // the first class of sizes ends at 2 to the power of this
-#define SIZE_STEP 2 // and each later one at 2 to the power of this times as much
+#define SIZE_FIRST 10 // the first class of sizes ends at 2^SIZE_FIRST bytes
+#define SIZE_STEP 2 // each later class ends at 2^SIZE_STEP times the end of the class before it
 
 // The least n for which v <= 2^n.
 static unsigned int log2_up(uint64_t v)

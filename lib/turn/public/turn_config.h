@@ -116,9 +116,9 @@ enum turn_family {
 
 // What happens to an allocation when the expiry time in the REST name that made it has passed?
 enum turn_rest_expiry {
-	TURN_REST_REFRESH_REFUSED, // it can no longer be refreshed
+	TURN_REST_REFRESH_REFUSED, // the allocation can no longer be refreshed
 	TURN_REST_IGNORED, // nothing: the name must only be valid for the Allocate
-	TURN_REST_ENDS // it ends
+	TURN_REST_ENDS // the allocation ends
 };
 
 struct turn_limits {

@@ -12,14 +12,14 @@
 
 enum turn_event_kind {
 	TURN_EVENT_MADE, // an allocation was made
-	TURN_EVENT_INTERIM, // it was refreshed at least turn_config.interim_s after the last event
+	TURN_EVENT_INTERIM, // refreshed at least turn_config.interim_s after the last event
 	TURN_EVENT_ENDED,
 	TURN_EVENT_REFUSED, // a request was refused
 	// A connection over TCP, TLS or DTLS was refused or closed before its first message. reason
 	// is an enum stream_refusal; client.port and listener (255) may be unknown.
 	TURN_EVENT_CONNECTION,
 	TURN_EVENT_ROAMED, // its client has moved to another 5-tuple (RFC 8016)
-	TURN_EVENT_MOVED, // it got another ID when a restart restored it
+	TURN_EVENT_MOVED, // a restart restored the allocation under another ID
 };
 
 // True if an event of this kind is about a refusal, and not about an allocation. Anybody can cause

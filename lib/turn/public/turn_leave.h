@@ -17,8 +17,8 @@ struct turn_leave {
 	uint64_t listener[4]; // bit mask of listener numbers
 };
 
-// Checks some more allocations and ends (TURN_END_ADDRESS) those with a relayed transport address
-// on one of the relay addresses, and both allocations of clients of the listeners; at most max.
-// Returns their number. Works like turn_judge_walk (turn_judge.h). Worker's lcore.
+// Checks some more allocations, and ends (TURN_END_ADDRESS) at most max of them: those with a
+// relayed transport address on one of the relay addresses, and both allocations of each client of
+// the listeners. Returns their number. Works like turn_judge_walk (turn_judge.h). Worker's lcore.
 unsigned int turn_leave_walk(
 	struct turn_shard *s, const struct turn_leave *l, struct turn_walk *w, unsigned int max);

@@ -252,7 +252,7 @@ static bool restore_on_slot(struct adopt *d, const struct state_alloc *r, uint32
 	const bool stays = s->worker == d->worker && n->slot == old;
 	bool made;
 
-	n->number = stays ? r->made : 0; // it keeps its ID
+	n->number = stays ? r->made : 0; // the allocation keeps its ID
 	made = alloc_insert(d, r, n, s);
 	hand_notes(d, s);
 	if (!made)

@@ -275,7 +275,7 @@ void state_endpoint(
 	digest = state_digest_channel(&s->state.key, &body);
 	put_word(&r->word, STATE_WRITING);
 	*r = body;
-	// it lives as long as its permission
+	// the endpoint lives as long as its permission
 	put_word(&r->word,
 		state_word(&s->state.key, digest, STATE_ARRAY_ENDPOINT | endpoint,
 			boot_ms(s, s->now_ms)));

@@ -12,7 +12,8 @@
 #include "auth/denied.h"
 #include "auth/policy.h"
 
-// The configuration of the tests, with a second own address, a public subnet and a public gateway.
+// The configuration of the tests, with a second address of the box, a public subnet and a public
+// gateway.
 static void box_init(struct policy_fixture_box *b)
 {
 	policy_fixture_box(b);
@@ -85,7 +86,7 @@ static const struct target {
 	const char *addr;
 	enum turn_peer_class expected;
 } matrix[] = {
-	// own relay addresses are the one exception, only inside the process; other own addresses
+	// our relay addresses are the one exception, only inside the process; our other addresses
 	// are not
 	{"10.99.0.1", TURN_PEER_OWN},
 	{"fd99::1", TURN_PEER_OWN},
@@ -171,7 +172,7 @@ static const struct target {
 	{"5f00::1", TURN_PEER_DENY},
 	{"::1:0:0:1", TURN_PEER_DENY},
 	{"ff:ffff::1", TURN_PEER_DENY},
-	// anycast addresses of own subnets: the routers', and those of RFC 2526
+	// anycast addresses of our subnets: the routers', and those of RFC 2526
 	{"fd99::", TURN_PEER_DENY},
 	{"fd99::fdff:ffff:ffff:ff7f", TURN_PEER_ALLOW},
 	{"fd99::fdff:ffff:ffff:ff80", TURN_PEER_DENY},

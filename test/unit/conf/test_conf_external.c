@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ports[].addresses[] as a mapping: own addresses and their external addresses.
+// ports[].addresses[] as a mapping: addresses of ports and their external addresses.
 #include <stdlib.h>
 
 #include "addr_text.h"

@@ -419,7 +419,7 @@ static void test_peers(void **state)
 		{"10.0.0.0/24", "255.255.255.255", "28:11: peers.allow[0]: has no effect: reserv"},
 		{"10.0.0.0/24", "'2002::/16'", "28:11: peers.allow[0]: has no effect: addresses "},
 		// an address of the box that is no relay address
-		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: has no effect: own addr"},
+		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: has no effect: addresses"},
 	};
 
 	CHECK(list);

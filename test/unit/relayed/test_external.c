@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Own addresses that the network translates 1:1: clients see the public form wherever a message has
-// an own address, and may use either form for a peer (RFC 8656 sections 7.3, 11).
+// Our addresses that the network translates 1:1: clients see the public form wherever a message has
+// our address, and may use either form for a peer (RFC 8656 sections 7.3, 11).
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"

@@ -181,7 +181,7 @@ static void channel_bind_collides(void **state)
 	assert_int_equal(fixture_drop(fixture_channel_data(&f, &olga, 0x4000, "x", 1)),
 		TURN_DROP_CHANNEL_UNBOUND);
 	assert_reaches(&ivan, &peer);
-	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // an own registration is no collision
+	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // its own registration is no collision
 	second.port++;
 	assert_int_equal(bind_as(&olga, 0x4000, &second), 0);
 	// the client's own mistake: the peer has another number

@@ -310,7 +310,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	}
 	p->state = HUB_BOUND;
 	c->heard_ms = t->now_ms;
-	conn_spare(t, c, true); // it belongs to an allocation
+	conn_spare(t, c, true); // the connection belongs to an allocation
 	stats_add(&t->stats.relay_bound, 1);
 	splice_work(t, c);
 }

@@ -26,7 +26,7 @@ bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *p
 void rules_end(struct thread *t, struct hub_conn *c)
 {
 	if (c->state == HUB_WAITING)
-		return again_go_on(t, c); // it is checked again
+		return again_go_on(t, c); // the peer is checked again
 	sockets_reset(c->fd);
 	if (c->state == HUB_BOUND) {
 		struct conn *client = &t->conn[c->client];

@@ -29,7 +29,7 @@ struct mobile {
 	// than their own form a chain at that slot. Entries are slot + 1; 0 = the end.
 	uint32_t heirs; // head of the chain of this slot's handles
 	uint32_t next; // next record in the chain that this record is in
-	bool roamed; // it has moved, as far as is known after a restart
+	bool roamed; // the allocation has moved, as far as is known after a restart
 };
 _Static_assert(sizeof(struct mobile) == 56, "memory per relay port");
 

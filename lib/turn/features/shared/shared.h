@@ -81,7 +81,7 @@ uint32_t shared_find(const struct turn_shard *s, uint32_t number, const struct e
 // not count.
 enum shared_answer {
 	SHARED_OURS, // the allocation has registered it already
-	SHARED_FREE, // it can be registered
+	SHARED_FREE, // the peer can be registered
 	SHARED_COLLISION, // another allocation has it
 	SHARED_FULL, // too many endpoints already
 	SHARED_SHARE, // the user has it on as many addresses as relay.peer-share allows

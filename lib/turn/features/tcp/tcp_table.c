@@ -95,7 +95,7 @@ void tcp_table_give(struct turn_shard *s, uint32_t port_index, uint64_t user)
 	ASSERT(t->free < t->nb && port_index % s->workers == s->worker);
 	ASSERT(find_port(s, port_index)->allocation == 0);
 	share_give(&t->share, user, 1);
-	share_round(&t->share); // it may be allocated again at once
+	share_round(&t->share); // the port may be allocated again at once
 	t->rest[(t->first + t->free++) % t->nb] = port_index / s->workers;
 	tell_vacancy(s);
 }
