@@ -74,15 +74,16 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		snprintf(ctx, 512, "%s", line);
 }
 
-static void assert_told(char *text, const char *want)
+// piece: the piece of the text at which the warning is, or NULL for no warning.
+static void assert_told(char *text, const char *piece, const char *want)
 {
 	char told[512] = "";
 	struct conf_report r = {.say = hear, .ctx = told};
 	struct conf *c = load(text);
 
 	conf_warnings(c, &r);
-	if (want != NULL)
-		assert_non_null(strstr(told, want));
+	if (piece != NULL)
+		assert_non_null(strstr(told, conf_file_at(piece, want)));
 	else
 		assert_string_equal(told, "");
 	conf_free(c);
@@ -90,16 +91,15 @@ static void assert_told(char *text, const char *want)
 
 static void a_user_who_can_take_all_ports_is_a_warning(void **state)
 {
-	assert_told(strdup(conf_good), NULL);
-	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16382\n"), NULL);
-	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16383\n"),
-		"30:13: limits.per-user: one user can take all 16383 relay ports");
-	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"),
-		"one user can take all "
-		"16383 ");
+	assert_told(strdup(conf_good), NULL, NULL);
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16382\n"), NULL, NULL);
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16383\n"), "16383",
+		"limits.per-user: one user can take all 16383 relay ports");
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"), "0\n  lifetime",
+		"limits.per-user: one user can take all 16383 ");
 	assert_told(edit_text(edit_text(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS,
 			    "  per-user: 0\n"),
-		NULL);
+		NULL, NULL);
 }
 
 int main(void)

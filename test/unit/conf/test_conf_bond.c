@@ -140,52 +140,54 @@ static void addresses_of_a_bond_may_be_learned(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("{}", "6:5: ports[0].device: missing, give it text, or several devices as"),
+		{DEVICE, "    bond: {}\n",
+			"ports[0].device: missing, give it text, or several devices as", "name:"},
 		// whatever else needs the device
-		{DEVICE, VLANS, "6:5: ports[0].device: missing, give it text, or several"},
-		{DEVICE, "    exception: {name: sr0}\n", "6:5: ports[0].device: missing, give it"},
-		{DEVICE, "    bond: {mode: lacp}\n    exception: {name: sr0}\n",
-			"7:11: ports[0].bond.members: missing, give it a list"},
-		{DEVICE, "    bond: {primary: net_c}\n" VLANS,
-			"7:21: ports[0].bond.primary: the bond has no members"},
+		{DEVICE, VLANS, "ports[0].device: missing, give it text, or several", "name:"},
+		{DEVICE, "    exception: {name: sr0}\n", "ports[0].device: missing, give it",
+			"name:"},
+		{DEVICE, "    bond: ^{mode: lacp}\n    exception: {name: sr0}\n",
+			"ports[0].bond.members: missing, give it a list"},
+		{DEVICE, "    bond: {primary: ^net_c}\n" VLANS,
+			"ports[0].bond.primary: the bond has no members"},
 		{DEVICE, DEVICE "    bond: {members: [net_c]}\n" VLANS,
-			"7:13: ports[0].device: the port has a bond, too: remove one of the two"},
-		WRONG("{mode: lacp}", "7:11: ports[0].bond.members: missing, give it a list"),
-		WRONG("{members: []}", "7:21: ports[0].bond.members: "),
-		WRONG("{primary: net_c}", "7:21: ports[0].bond.primary: the bond has no members"),
-		WRONG("{members: [net_c], mode: 802.3ad}",
-			"7:36: ports[0].bond.mode: '802.3ad' is not one of: lacp, active-backup, "
+			"ports[0].device: the port has a bond, too: remove one of the two",
+			"net_a"},
+		WRONG("^{mode: lacp}", "ports[0].bond.members: missing, give it a list"),
+		WRONG("{members: ^[]}", "ports[0].bond.members: "),
+		WRONG("{primary: ^net_c}", "ports[0].bond.primary: the bond has no members"),
+		WRONG("{members: [net_c], mode: ^802.3ad}",
+			"ports[0].bond.mode: '802.3ad' is not one of: lacp, active-backup, "
 			"balance"),
-		WRONG("{members: [net_c, net_d, net_c]}",
-			"7:36: ports[0].bond.members[2]: is in this bond twice: remove one"),
-		WRONG("{members: ['0000:3b:00.0', '3B:00.0,x=2']}",
-			"7:38: ports[0].bond.members[1]: is in this bond twice: remove one"),
+		WRONG("{members: [net_c, net_d, ^net_c]}",
+			"ports[0].bond.members[2]: is in this bond twice: remove one"),
+		WRONG("{members: ['0000:3b:00.0', ^'3B:00.0,x=2']}",
+			"ports[0].bond.members[1]: is in this bond twice: remove one"),
 		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01', "
-		      "'0:3b:0.0,mac=02:00:00:00:00:01']}",
-			"7:55: ports[0].bond.members[1]: is in this bond twice: remove one"),
-		WRONG("{members: ['net_af_packet0,iface=e1', 'net_af_packet1,qpairs=2,iface=e1']}",
-			"7:49: ports[0].bond.members[1]: is in this bond twice: remove one"),
-		WRONG("{members: [net_c, net_b]}",
-			"7:29: ports[0].bond.members[1]: port 'lan' has this device, too: "
-			"remove one"),
-		WRONG("{members: ['vtap:t0']}",
-			"7:22: ports[0].bond.members[0]: 'vtap:t0' cannot be a member of a bond"),
-		WRONG("{members: [eth1]}",
-			"7:22: ports[0].bond.members[0]: 'eth1' is not a device"),
-		WRONG("{members: [net_bonding0]}",
-			"7:22: ports[0].bond.members[0]: a bond is written in place of"),
-		WRONG("{members: [net_c, net_d], primary: net_c}",
-			"7:46: ports[0].bond.primary: all links of a bond in this mode carry"),
-		WRONG("{members: [net_c, net_d], mode: active-backup, primary: net_e}",
-			"7:67: ports[0].bond.primary: is not a member of the bond: name a member"),
+		      "^'0:3b:0.0,mac=02:00:00:00:00:01']}",
+			"ports[0].bond.members[1]: is in this bond twice: remove one"),
+		WRONG("{members: ['net_af_packet0,iface=e1', ^'net_af_packet1,qpairs=2,iface=e1']}",
+			"ports[0].bond.members[1]: is in this bond twice: remove one"),
+		WRONG("{members: [net_c, ^net_b]}",
+			"ports[0].bond.members[1]: port 'lan' has this device, too: remove one"),
+		WRONG("{members: [^'vtap:t0']}",
+			"ports[0].bond.members[0]: 'vtap:t0' cannot be a member of a bond"),
+		WRONG("{members: [^eth1]}", "ports[0].bond.members[0]: 'eth1' is not a device"),
+		WRONG("{members: [^net_bonding0]}",
+			"ports[0].bond.members[0]: a bond is written in place of"),
+		WRONG("{members: [net_c, net_d], primary: ^net_c}",
+			"ports[0].bond.primary: all links of a bond in this mode carry"),
+		WRONG("{members: [net_c, net_d], mode: active-backup, primary: ^net_e}",
+			"ports[0].bond.primary: is not a member of the bond: name a member"),
 		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01'], mode: active-backup, primary: "
-		      "'3b:00.0'}",
-			"7:86: ports[0].bond.primary: is not a member of the bond: name a member"),
+		      "^'3b:00.0'}",
+			"ports[0].bond.primary: is not a member of the bond: name a member"),
 		{DEVICE, DEVICE "    bond: {members: [net_c]}\n",
-			"7:13: ports[0].device: the port has a bond, too: remove one of the two"},
-		{"net_a", "'net_bonding0,mode=4,slave=0000:3b:00.0'",
-			"7:13: ports[0].device: a bond is written in place of 'device'"},
-		{"net_b", "'bond:lan'", "13:13: ports[1].device: a bond is written in place"},
+			"ports[0].device: the port has a bond, too: remove one of the two",
+			"net_a"},
+		{"net_a", "^'net_bonding0,mode=4,slave=0000:3b:00.0'",
+			"ports[0].device: a bond is written in place of 'device'"},
+		{"net_b", "^'bond:lan'", "ports[1].device: a bond is written in place"},
 	};
 
 	CHECK(list);
@@ -199,15 +201,13 @@ static void a_device_is_in_one_bond(void **state)
 	static const struct conf_file_mistake list[] = {
 		{two,
 			"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n  - name: lan\n    "
-			"bond: {members: [net_c, net_a]}",
-			"10:29: ports[1].bond.members[1]: port 'wan' has this device, too: "
-			"remove one"},
+			"bond: {members: [net_c, ^net_a]}",
+			"ports[1].bond.members[1]: port 'wan' has this device, too: remove one"},
 		{"device: net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
 		 "[10.0.0.254]\n    vlan: 0\n    mtu: 1500\n  - name: lan\n    device: net_b",
 			"bond: {members: [net_c, net_d]}\n    addresses: [10.0.0.1/24, "
-			"'fd00::1/64']\n  - name: lan\n    bond: {members: [net_e, net_d]}",
-			"10:29: ports[1].bond.members[1]: port 'wan' has this device, too: "
-			"remove one"},
+			"'fd00::1/64']\n  - name: lan\n    bond: {members: [net_e, ^net_d]}",
+			"ports[1].bond.members[1]: port 'wan' has this device, too: remove one"},
 	};
 
 	CHECK(list);

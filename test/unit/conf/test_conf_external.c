@@ -63,56 +63,56 @@ static void entries_of_both_kinds_may_be_mixed(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{WAN, "[{address: 10.0.0.1/24, external: 'fd01::1'}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: is IPv6, and 'address' is IPv4: "
-			"give both one family"},
-		{WAN, "[{address: 10.0.0.1/24, external: 203.0.113.1-203.0.113.2}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: has more addresses than "
-			"'address': give both the same number"},
-		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.1-203.0.113.8}]",
-			"14:59: ports[1].addresses[0].external: has fewer addresses than "
-			"'address': give both the same number"},
-		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.1}]",
-			"14:59: ports[1].addresses[0].external: has fewer addresses than "
-			"'address': give both the same number"},
-		{WAN, "[{address: 10.0.0.1/24, external: 203.0.113.1/24}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: '203.0.113.1/24' is not an address "
-			"or a range a-b"},
-		{WAN, "[{address: 10.0.0.1/24, external: 224.0.0.1}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: 224.0.0.1 is a multicast address"},
-		{WAN, "[{address: 10.0.0.1/24, external: 0.0.0.0}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: 0.0.0.0 is unspecified"},
-		{WAN, "[{address: 10.0.0.1/24, external: }, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: has no value"},
-		{WAN, "[{address: 10.0.0.1/24, external: [203.0.113.1]}, 'fd00::1/64']",
-			"8:50: ports[0].addresses[0].external: must be an address or a range"},
-		{WAN, "[{address: 10.0.0.1/24, externals: 203.0.113.1}, 'fd00::1/64']",
-			"8:40: ports[0].addresses[0].externals: unknown key, did you mean "
-			"'external'?"},
-		{WAN, "[{external: 203.0.113.1}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0].address: missing"},
-		{WAN, "[{address: 10.0.0.1, external: 203.0.113.1}, 'fd00::1/64']",
-			"8:27: ports[0].addresses[0].address: '10.0.0.1' is not an address or a "
+		{WAN, "[{address: 10.0.0.1/24, external: ^'fd01::1'}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: is IPv6, and 'address' is IPv4: give "
+			"both one family"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^203.0.113.1-203.0.113.2}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: has more addresses than 'address': "
+			"give both the same number"},
+		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: ^203.0.113.1-203.0.113.8}]",
+			"ports[1].addresses[0].external: has fewer addresses than 'address': "
+			"give both the same number"},
+		{LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: ^203.0.113.1}]",
+			"ports[1].addresses[0].external: has fewer addresses than 'address': "
+			"give both the same number"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^203.0.113.1/24}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: '203.0.113.1/24' is not an address or "
+			"a range a-b"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^224.0.0.1}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: 224.0.0.1 is a multicast address"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^0.0.0.0}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: 0.0.0.0 is unspecified"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: has no value"},
+		{WAN, "[{address: 10.0.0.1/24, external: ^[203.0.113.1]}, 'fd00::1/64']",
+			"ports[0].addresses[0].external: must be an address or a range"},
+		{WAN, "[{address: 10.0.0.1/24, ^externals: 203.0.113.1}, 'fd00::1/64']",
+			"ports[0].addresses[0].externals: unknown key, did you mean 'external'?"},
+		{WAN, "[^{external: 203.0.113.1}, 'fd00::1/64']",
+			"ports[0].addresses[0].address: missing"},
+		{WAN, "[{address: ^10.0.0.1, external: 203.0.113.1}, 'fd00::1/64']",
+			"ports[0].addresses[0].address: '10.0.0.1' is not an address or a "
 			"range with the prefix length"},
-		{WAN, "[{address: 10.0.0.255/24, external: 203.0.113.1}, 'fd00::1/64']",
-			"8:27: ports[0].addresses[0].address: 10.0.0.255 is the broadcast "
-			"address of its subnet: write the port's address"},
-		{WAN, "[{address: 10.0.0.1/24, external: 10.0.0.1}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.0.0.1 is an address of "
-			"this box: write the address to which the network translates it"},
-		{WAN, "[{address: 10.0.0.1/24, external: 10.1.0.9}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.1.0.9 is an address of "
-			"this box: write the address to which the network translates it"},
+		{WAN, "[{address: ^10.0.0.255/24, external: 203.0.113.1}, 'fd00::1/64']",
+			"ports[0].addresses[0].address: 10.0.0.255 is the broadcast address of "
+			"its subnet: write the port's address"},
+		{WAN, "[^{address: 10.0.0.1/24, external: 10.0.0.1}, 'fd00::1/64']",
+			"ports[0].addresses[0]: external: 10.0.0.1 is an address of this "
+			"box: write the address to which the network translates it"},
+		{WAN, "[^{address: 10.0.0.1/24, external: 10.1.0.9}, 'fd00::1/64']",
+			"ports[0].addresses[0]: external: 10.1.0.9 is an address of this "
+			"box: write the address to which the network translates it"},
 		{LAN,
 			"[{address: 10.1.0.1/16, external: 203.0.113.1}, "
-			"{address: 10.1.0.2-10.1.0.9/16, external: 203.0.112.250-203.0.113.1}]",
-			"14:64: ports[1].addresses[1]: 203.0.113.1 is given twice"},
-		{WAN, "[{address: 10.0.0.1/24, external: 10.0.0.254}, 'fd00::1/64']",
-			"8:17: ports[0].addresses[0]: external: 10.0.0.254 is a router"},
+			"^{address: 10.1.0.2-10.1.0.9/16, external: 203.0.112.250-203.0.113.1}]",
+			"ports[1].addresses[1]: 203.0.113.1 is given twice"},
+		{WAN, "[^{address: 10.0.0.1/24, external: 10.0.0.254}, 'fd00::1/64']",
+			"ports[0].addresses[0]: external: 10.0.0.254 is a router"},
 		{WAN "\n", "[{address: 10.0.0.2/24, external: 10.0.0.1}, 'fd00::1/64']\n",
-			"16:31: listeners[0].address: 10.0.0.1 is the external address of "
-			"10.0.0.2: write 10.0.0.2 here"},
-		{LAN, "[[10.1.0.1-10.1.0.9/16]]", "14:17: ports[1].addresses[0]: must be a single"},
+			"listeners[0].address: 10.0.0.1 is the external address of 10.0.0.2: "
+			"write 10.0.0.2 here",
+			"10.0.0.1,"},
+		{LAN, "[^[10.1.0.1-10.1.0.9/16]]", "ports[1].addresses[0]: must be a single"},
 	};
 
 	CHECK(list);

@@ -184,10 +184,13 @@ static void a_router_outside_all_subnets_is_accepted(void **state)
 	conf_free(c);
 }
 
-static void assert_refused(const char *wan, const struct conf_learned *l, const char *want)
+// piece: the piece of the file at which the error is.
+static void assert_refused(
+	const char *wan, const struct conf_learned *l, const char *piece, const char *reason)
 {
 	struct conf *c = load(wan);
 	char error[CONF_ERROR_LEN] = "";
+	const char *want = conf_file_at(piece, reason);
 
 	assert_int_equal(resolve(c, l, 1, error), -EINVAL);
 	if (strstr(error, want) == NULL)
@@ -203,45 +206,45 @@ static void addresses_that_do_not_fit_are_told_at_the_word(void **state)
 	const struct conf_learned zeroconf = learned(0, "169.254.3.4", 112, NULL);
 	const struct conf_learned itself = learned(0, "10.7.0.9", 120, NULL);
 
-	assert_refused("[dhcp]", &twice, ": ports[1].addresses[0]: 10.1.0.5 is given twice, first");
-	assert_refused("[dhcp]\n    gateway: [10.8.0.1]", &loose,
-		"9:15: ports[0].gateway[0]: 10.8.0.1 is not on-link: write an address in a "
-		"subnet of this port (any address is possible only if all addresses of the "
-		"port's family are /");
-	assert_refused("[dhcp]", &zeroconf,
-		"8:17: ports[0].addresses[0]: the network has given 169.254.3.4, which is a "
-		"link-local");
-	assert_refused("[{address: dhcp, external: 10.7.0.9}]", &itself,
-		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an address of this box: "
+	assert_refused("[dhcp]", &twice, "10.1.0.1",
+		"ports[1].addresses[0]: 10.1.0.5 is given twice, first");
+	assert_refused("[dhcp]\n    gateway: [10.8.0.1]", &loose, "10.8.0.1",
+		"ports[0].gateway[0]: 10.8.0.1 is not on-link: write an address in a subnet of "
+		"this port (any address is possible only if all addresses of the port's family "
+		"are /");
+	assert_refused("[dhcp]", &zeroconf, "dhcp",
+		"ports[0].addresses[0]: the network has given 169.254.3.4, which is a link-local");
+	assert_refused("[{address: dhcp, external: 10.7.0.9}]", &itself, "{address: dhcp",
+		"ports[0].addresses[0]: external: 10.7.0.9 is an address of this box: "
 		"write the address to which the network translates it");
 }
 
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp]\n",
-			"8:44: ports[0].addresses[2]: 'dhcp' takes the address of the port's "
-			"kernel interface, which is missing: add exception: {name: sr0} to the "
-			"port"},
-		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', slaac, slaac]\n" KERNEL,
-			"8:51: ports[0].addresses[3]: a port has one 'slaac': remove the second"},
-		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', auto]\n" KERNEL,
-			"8:44: ports[0].addresses[2]: 'auto' is not an address or a range"},
-		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp/24]\n" KERNEL,
-			"8:44: ports[0].addresses[2]: 'dhcp/24' is not an address or a range"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', ^dhcp]\n",
+			"ports[0].addresses[2]: 'dhcp' takes the address of the port's kernel "
+			"interface, which is missing: add exception: {name: sr0} to the port"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', slaac, ^slaac]\n" KERNEL,
+			"ports[0].addresses[3]: a port has one 'slaac': remove the second"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', ^auto]\n" KERNEL,
+			"ports[0].addresses[2]: 'auto' is not an address or a range"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', ^dhcp/24]\n" KERNEL,
+			"ports[0].addresses[2]: 'dhcp/24' is not an address or a range"},
 		{WAN,
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
-			"{address: dhcp, external: 'fd00::7'}]\n" KERNEL,
-			"8:70: ports[0].addresses[2].external: is IPv6, and 'address' is IPv4: "
-			"give both one family"},
+			"{address: dhcp, external: ^'fd00::7'}]\n" KERNEL,
+			"ports[0].addresses[2].external: is IPv6, and 'address' is IPv4: give "
+			"both one family"},
 		{WAN,
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
-			"{address: dhcp, external: 203.0.113.5-203.0.113.6}]\n" KERNEL,
-			"8:70: ports[0].addresses[2].external: has more addresses than "
-			"'address': give both the same number"},
+			"{address: dhcp, external: ^203.0.113.5-203.0.113.6}]\n" KERNEL,
+			"ports[0].addresses[2].external: has more addresses than 'address': "
+			"give both the same number"},
 		{WAN "    mtu: 1500\n",
-			"    addresses: [10.0.0.1/24, 'fd00::1/64', slaac]\n    mtu: 1000\n" KERNEL,
-			"9:10: ports[0].mtu: 1000 is too small"},
+			"    addresses: [10.0.0.1/24, 'fd00::1/64', slaac]\n"
+			"    mtu: ^1000\n" KERNEL,
+			"ports[0].mtu: 1000 is too small"},
 	};
 
 	CHECK(list);
@@ -251,44 +254,39 @@ static void mistakes_are_told_at_their_places(void **state)
 static void placeholders_may_not_be_configured(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{"address: 10.0.0.1,", "address: 0.0.0.1,",
-			"16:31: listeners[0].address: no host can have 0.0.0.1: write the right "
+		{"address: 10.0.0.1,", "address: ^0.0.0.1,",
+			"listeners[0].address: no host can have 0.0.0.1: write the right address"},
+		{"udp, address: 10.0.0.1,", "tcp, address: ^0.1.0.0,",
+			"listeners[0].address: no host can have 0.1.0.0: write the right address"},
+		{"address: 'fd00::1',", "address: ^'::100:0',",
+			"listeners[1].address: no host can have ::1.0.0.0: write the right "
 			"address"},
-		{"udp, address: 10.0.0.1,", "tcp, address: 0.1.0.0,",
-			"16:31: listeners[0].address: no host can have 0.1.0.0: write the right "
-			"address"},
-		{"address: 'fd00::1',", "address: '::100:0',",
-			"17:31: listeners[1].address: no host can have ::1.0.0.0: write the "
-			"right address"},
-		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, 0.1.0.0, 10.1.0.2",
-			"19:25: relay.addresses[1]: no host can have 0.1.0.0: write the right "
-			"address"},
-		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, '::ff:fffe-::100:1', 10.1.0.2",
-			"19:25: relay.addresses[1]: no host can have ::1.0.0.1: write the right "
-			"address"},
+		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, ^0.1.0.0, 10.1.0.2",
+			"relay.addresses[1]: no host can have 0.1.0.0: write the right address"},
+		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, ^'::ff:fffe-::100:1', 10.1.0.2",
+			"relay.addresses[1]: no host can have ::1.0.0.1: write the right address"},
 		{"  ports: 49152-65535\n",
-			"  pools: [{name: x, addresses: [0.1.0.0], peers: [10.8.0.0/16]}]\n",
-			"20:33: relay.pools[0].addresses[0]: no host can have 0.1.0.0: write "
-			"the right address"},
-		{"[10.0.0.254]", "[0.1.0.0]",
-			"9:15: ports[0].gateway[0]: no host can have "
-			"0.1.0.0: write the right address"},
+			"  pools: [{name: x, addresses: [^0.1.0.0], peers: [10.8.0.0/16]}]\n",
+			"relay.pools[0].addresses[0]: no host can have 0.1.0.0: write the "
+			"right address"},
+		{"[10.0.0.254]", "[^0.1.0.0]",
+			"ports[0].gateway[0]: no host can have 0.1.0.0: write the right address"},
 	};
 	char *text = conf_file_edit(WAN, "    addresses: [dhcp]\n" KERNEL);
 	char *listen = conf_text_edit(text, LISTEN, "  - {address: all, port: 3478}\n");
 	char *relay = conf_text_edit(
-		listen, RELAY "  ports: 49152-65535\n", "  addresses: all\n  ports: 3478-3478\n");
+		listen, RELAY "  ports: 49152-65535\n", "  addresses: all\n  ports: ^3478-3478\n");
 	char *outside =
 		conf_text_edit(text, "[dhcp]\n", "[{address: dhcp, external: 203.0.113.5}]\n");
-	char *named = conf_text_edit(outside, LISTEN, "  - {address: 203.0.113.5}\n");
+	char *named = conf_text_edit(outside, LISTEN, "  - {address: ^203.0.113.5}\n");
 
 	CHECK(list);
 	conf_file_refused(relay, strlen(relay),
-		"18:10: relay.ports: listeners take every port of the range on the address that "
-		"the network gives: make it larger");
+		"relay.ports: listeners take every port of the range on the address that the "
+		"network gives: make it larger");
 	conf_file_refused(named, strlen(named),
-		"15:15: listeners[0].address: 203.0.113.5 is the external address of an address "
-		"that the network gives: write 'all' here");
+		"listeners[0].address: 203.0.113.5 is the external address of an address that "
+		"the network gives: write 'all' here");
 	free(named);
 	free(outside);
 	free(relay);

@@ -45,26 +45,24 @@ static void a_pools_addresses_stand_for_relay_addresses_in_order(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("{name: lan, addresses: [10.9.0.5], for: [10.5.0.0/16]}",
-			"20:35: relay.pools[0].addresses[0]: 10.9.0.5 is not an address of any"),
-		WRONG("{name: lan, addresses: [10.0.0.1], for: [10.5.0.0/16]}",
-			"20:35: relay.pools[0].addresses[0]: 10.0.0.1 is in relay.addresses"),
-		WRONG("{name: lan, addresses: [10.1.0.5-10.1.0.6], for: [10.5.0.0/16]}",
-			"20:34: relay.pools[0].addresses: has 2 IPv4 addresses, and "
-			"relay.addresses has 1: give one for each"),
-		WRONG("{name: lan, addresses: [10.1.0.5], for: ['fd05::/16']}",
-			"20:52: relay.pools[0].for[0]: fd05::/16 is IPv6, and the pool has no"),
-		WRONG(LAN ", {name: dmz, addresses: [10.1.0.5], for: [10.6.0.0/16]}",
-			"20:91: relay.pools[1].addresses[0]: 10.1.0.5 is in another pool, too"),
-		WRONG(LAN ", {name: dmz, addresses: [10.1.0.6], for: [10.5.0.0/16]}",
-			"20:108: relay.pools[1].for[0]: 10.5.0.0/16 is in pool 'lan', too: "
-			"remove one"),
-		WRONG(LAN ", {name: lan, addresses: [10.1.0.6], for: [10.6.0.0/16]}",
-			"20:74: relay.pools[1].name: another pool has the name 'lan'"),
-		WRONG("{name: lan, addresses: [10.1.0.5], for: []}",
-			"20:51: relay.pools[0].for: must not be empty"),
-		WRONG("{name: lan, for: [10.5.0.0/16]}",
-			"20:11: relay.pools[0].addresses: missing"),
+		WRONG("{name: lan, addresses: [^10.9.0.5], for: [10.5.0.0/16]}",
+			"relay.pools[0].addresses[0]: 10.9.0.5 is not an address of any"),
+		WRONG("{name: lan, addresses: [^10.0.0.1], for: [10.5.0.0/16]}",
+			"relay.pools[0].addresses[0]: 10.0.0.1 is in relay.addresses"),
+		WRONG("{name: lan, addresses: ^[10.1.0.5-10.1.0.6], for: [10.5.0.0/16]}",
+			"relay.pools[0].addresses: has 2 IPv4 addresses, and relay.addresses "
+			"has 1: give one for each"),
+		WRONG("{name: lan, addresses: [10.1.0.5], for: [^'fd05::/16']}",
+			"relay.pools[0].for[0]: fd05::/16 is IPv6, and the pool has no"),
+		WRONG(LAN ", {name: dmz, addresses: [^10.1.0.5], for: [10.6.0.0/16]}",
+			"relay.pools[1].addresses[0]: 10.1.0.5 is in another pool, too"),
+		WRONG(LAN ", {name: dmz, addresses: [10.1.0.6], for: [^10.5.0.0/16]}",
+			"relay.pools[1].for[0]: 10.5.0.0/16 is in pool 'lan', too: remove one"),
+		WRONG(LAN ", {name: ^lan, addresses: [10.1.0.6], for: [10.6.0.0/16]}",
+			"relay.pools[1].name: another pool has the name 'lan'"),
+		WRONG("{name: lan, addresses: [10.1.0.5], for: ^[]}",
+			"relay.pools[0].for: must not be empty"),
+		WRONG("^{name: lan, for: [10.5.0.0/16]}", "relay.pools[0].addresses: missing"),
 	};
 
 	CHECK(list);

@@ -86,37 +86,34 @@ static void a_router_may_be_link_local(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("{to: 172.16.0.0/12, via: 10.2.0.1}",
-			"15:39: ports[1].routes[0].via: 10.2.0.1 is not on-link: write an "
-			"address in a subnet of this port (any address is possible only if all "
-			"addresses of the port's family are /"),
-		WRONG("{to: 172.16.0.0/12, via: 10.1.0.9}",
-			"15:39: ports[1].routes[0].via: 10.1.0.9 is an address of this box: "
-			"write the router's address"),
-		WRONG("{to: 172.16.0.0/12, via: 10.1.255.255}",
-			"15:39: ports[1].routes[0].via: 10.1.255.255 is the broadcast address "
-			"of its subnet: write the router's address"),
-		WRONG("{to: 172.16.0.0/12, via: 'fe80::1'}",
-			"15:39: ports[1].routes[0].via: is IPv6, and 'to' is IPv4: give both "
-			"one family"),
-		WRONG("{to: 172.16.0.1/12, via: 10.1.0.254}",
-			"15:19: ports[1].routes[0].to: '172.16.0.1/12' has bits set behind the "
+		WRONG("{to: 172.16.0.0/12, via: ^10.2.0.1}",
+			"ports[1].routes[0].via: 10.2.0.1 is not on-link: write an address in "
+			"a subnet of this port (any address is possible only if all addresses "
+			"of the port's family are /"),
+		WRONG("{to: 172.16.0.0/12, via: ^10.1.0.9}",
+			"ports[1].routes[0].via: 10.1.0.9 is an address of this box: write the "
+			"router's address"),
+		WRONG("{to: 172.16.0.0/12, via: ^10.1.255.255}",
+			"ports[1].routes[0].via: 10.1.255.255 is the broadcast address of its "
+			"subnet: write the router's address"),
+		WRONG("{to: 172.16.0.0/12, via: ^'fe80::1'}",
+			"ports[1].routes[0].via: is IPv6, and 'to' is IPv4: give both one family"),
+		WRONG("{to: ^172.16.0.1/12, via: 10.1.0.254}",
+			"ports[1].routes[0].to: '172.16.0.1/12' has bits set behind the "
 			"prefix: write 172.16.0.0/12"),
-		WRONG("{to: 172.16.0.1-172.16.0.9, via: 10.1.0.254}",
-			"15:19: ports[1].routes[0].to: '172.16.0.1-172.16.0.9' is not a prefix"),
-		WRONG("{to: 0.0.0.0/0, via: 10.1.0.254}",
-			"15:19: ports[1].routes[0].to: holds all addresses: name the router in "
+		WRONG("{to: ^172.16.0.1-172.16.0.9, via: 10.1.0.254}",
+			"ports[1].routes[0].to: '172.16.0.1-172.16.0.9' is not a prefix"),
+		WRONG("{to: ^0.0.0.0/0, via: 10.1.0.254}",
+			"ports[1].routes[0].to: holds all addresses: name the router in "
 			"ports[].gateway"),
-		WRONG("{to: '::/0', via: 'fe80::1'}",
-			"15:19: ports[1].routes[0].to: holds all addr"),
-		WRONG("{to: 10.3.0.0/16, via: 10.1.0.254}, {to: 10.3.0.0/16, via: 10.1.0.253}",
-			"15:55: ports[1].routes[1].to: routes[0].to is this prefix, too: remove "
-			"one"),
-		WRONG("{to: 10.3.0.0/16}", "15:14: ports[1].routes[0].via: missing"),
-		WRONG("{via: 10.1.0.254}", "15:14: ports[1].routes[0].to: missing"),
-		WRONG("10.3.0.0/16", "15:14: ports[1].routes[0]: must be a mapping"),
-		WRONG("{to: office, via: 10.1.0.254}",
-			"15:19: ports[1].routes[0].to: 'office' is not an address"),
+		WRONG("{to: ^'::/0', via: 'fe80::1'}", "ports[1].routes[0].to: holds all addr"),
+		WRONG("{to: 10.3.0.0/16, via: 10.1.0.254}, {to: ^10.3.0.0/16, via: 10.1.0.253}",
+			"ports[1].routes[1].to: routes[0].to is this prefix, too: remove one"),
+		WRONG("^{to: 10.3.0.0/16}", "ports[1].routes[0].via: missing"),
+		WRONG("^{via: 10.1.0.254}", "ports[1].routes[0].to: missing"),
+		WRONG("^10.3.0.0/16", "ports[1].routes[0]: must be a mapping"),
+		WRONG("{to: ^office, via: 10.1.0.254}",
+			"ports[1].routes[0].to: 'office' is not an address"),
 	};
 
 	CHECK(list);

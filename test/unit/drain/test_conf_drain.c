@@ -69,30 +69,27 @@ static void commands(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("deadline: soon", "38:19: drain.deadline: must be a number of seconds like"),
-		WRONG("deadline: 10 m", "38:19: drain.deadline: must be a number of seconds like"),
-		WRONG("deadline: m", "38:19: drain.deadline: must be a number of seconds like"),
-		WRONG("deadline: -1", "38:19: drain.deadline: must be a number of seconds like"),
-		WRONG("deadline: '600'", "38:19: drain.deadline: must be a number of seconds like"),
-		WRONG("deadline: 31d", "38:19: drain.deadline: 31d is out of range"),
-		WRONG("deadline: 4294967295d",
-			"38:19: drain.deadline: 4294967295d is out of range"),
-		WRONG("below: 10m", "38:16: drain.below: must be a decimal number"),
-		WRONG("below: 16777217", "38:16: drain.below: 16777217 is out of range"),
-		WRONG("on-change: on-change",
-			"38:20: drain.on-change: must begin with the absolute path of a "
-			"program, such as /etc/slipring/on-change"),
-		WRONG("on-change: [logger, x]",
-			"38:21: drain.on-change[0]: must begin with the absolute path of a "
-			"program, such as /etc/slipring/on-change"),
-		WRONG("on-change: ''", "38:20: drain.on-change: must not be empty"),
-		WRONG("on-change: '  '", "38:20: drain.on-change: must not be empty"),
-		WRONG("on-change: [/bin/true, '']", "38:32: drain.on-change[1]: must not be empty"),
-		WRONG("on-change: {program: /bin/true}",
-			"38:20: drain.on-change: must be a command"),
-		WRONG("on-change: /" MANY33,
-			"38:20: drain.on-change: has more than 32 words: "
-			"put the command into a script"),
+		WRONG("deadline: ^soon", "drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: ^10 m", "drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: ^m", "drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: ^-1", "drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: ^'600'", "drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: ^31d", "drain.deadline: 31d is out of range"),
+		WRONG("deadline: ^4294967295d", "drain.deadline: 4294967295d is out of range"),
+		WRONG("below: ^10m", "drain.below: must be a decimal number"),
+		WRONG("below: ^16777217", "drain.below: 16777217 is out of range"),
+		WRONG("on-change: ^on-change",
+			"drain.on-change: must begin with the absolute path of a program, such "
+			"as /etc/slipring/on-change"),
+		WRONG("on-change: [^logger, x]",
+			"drain.on-change[0]: must begin with the absolute path of a program, "
+			"such as /etc/slipring/on-change"),
+		WRONG("on-change: ^''", "drain.on-change: must not be empty"),
+		WRONG("on-change: ^'  '", "drain.on-change: must not be empty"),
+		WRONG("on-change: [/bin/true, ^'']", "drain.on-change[1]: must not be empty"),
+		WRONG("on-change: ^{program: /bin/true}", "drain.on-change: must be a command"),
+		WRONG("on-change: ^/" MANY33,
+			"drain.on-change: has more than 32 words: put the command into a script"),
 	};
 
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));

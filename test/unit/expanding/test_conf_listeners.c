@@ -92,48 +92,46 @@ static void a_dscp_is_copied_unless_there_is_one(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{FIRST, "  - {transport: tcp, address: all}\n",
-			"16:31: listeners[0].address: no port has 'exception' and"},
-		{FIRST, "  - {address: everything}\n",
-			"16:15: listeners[0].address: 'everything' is not an IPv4 or IPv6 address"},
-		{FIRST, "  - {address: [all]}\n",
-			"16:15: listeners[0].address: must be an address, or all"},
-		{FIRST, "  - {address: all}\n  - {address: 10.1.0.5}\n",
-			"17:5: listeners[1]: listeners[0] has this transport, address and port: "
+		{FIRST, "  - {transport: tcp, address: ^all}\n",
+			"listeners[0].address: no port has 'exception' and"},
+		{FIRST, "  - {address: ^everything}\n",
+			"listeners[0].address: 'everything' is not an IPv4 or IPv6 address"},
+		{FIRST, "  - {address: ^[all]}\n",
+			"listeners[0].address: must be an address, or all"},
+		{FIRST, "  - {address: all}\n  - ^{address: 10.1.0.5}\n",
+			"listeners[1]: listeners[0] has this transport, address and port: "
 			"remove one"},
-		{FIRST, "  - {address: 10.1.0.5}\n  - {address: all-ipv4}\n",
-			"17:5: listeners[1]: listeners[0] has this transport, address and port: "
+		{FIRST, "  - {address: 10.1.0.5}\n  - ^{address: all-ipv4}\n",
+			"listeners[1]: listeners[0] has this transport, address and port: "
 			"remove one"},
-		{FIRST, "  - {transport: dtls, address: all}\n",
-			"16:17: listeners[0].transport: tls.certificate is missing: name the "
-			"PEM file"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: 64}\n",
-			"16:31: listeners[0].dscp: must be copy, or a DSCP as a decimal number "
-			"from 0 to 63 (EF is 46, AF41 is 34), not '64'"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: ef}\n",
-			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: 0xb8}\n",
-			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: '46'}\n",
-			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: -1}\n",
-			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
-		{FIRST, "  - {address: 10.0.0.1, dscp: [46]}\n",
-			"16:31: listeners[0].dscp: must be copy or a number"},
+		{FIRST, "  - {transport: ^dtls, address: all}\n",
+			"listeners[0].transport: tls.certificate is missing: name the PEM file"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^64}\n",
+			"listeners[0].dscp: must be copy, or a DSCP as a decimal number from 0 "
+			"to 63 (EF is 46, AF41 is 34), not '64'"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^ef}\n",
+			"listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^0xb8}\n",
+			"listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^'46'}\n",
+			"listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^-1}\n",
+			"listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ^[46]}\n",
+			"listeners[0].dscp: must be copy or a number"},
 		// positions after an entry that expands to several listeners
-		{SECOND, "  - {address: all}\n  - {address: 10.2.0.1}\n",
-			"17:5: listeners[1]: listeners[0] has this transport, address and port: "
+		{SECOND, "  - ^{address: all}\n  - {address: 10.2.0.1}\n",
+			"listeners[1]: listeners[0] has this transport, address and port: "
 			"remove one"},
-		{FIRST, "  - {address: all}\n  - {address: 10.2.0.1}\n",
-			"17:15: listeners[1].address: 10.2.0.1 is not an address of any port: "
-			"add it to ports[].addresses, or, if the network translates to it, as "
+		{FIRST, "  - {address: all}\n  - {address: ^10.2.0.1}\n",
+			"listeners[1].address: 10.2.0.1 is not an address of any port: add it "
+			"to ports[].addresses, or, if the network translates to it, as "
 			"'external' of the port's own address"},
 	};
 	char *text = conf_file_edit("10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.1.9/16");
-	char *all = conf_text_edit(text, FIRST, "  - {address: all}\n");
-	static const char many[] =
-		"16:5: listeners[0]: 268 listeners, with one on each address: at "
-		"most 255 are possible";
+	char *all = conf_text_edit(text, FIRST, "  - ^{address: all}\n");
+	static const char many[] = "listeners[0]: 268 listeners, with one on each address: at "
+				   "most 255 are possible";
 
 	CHECK(list);
 	conf_file_refused(all, strlen(all), many);

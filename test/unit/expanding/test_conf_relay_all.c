@@ -68,26 +68,26 @@ static void addresses_of_pools_are_left_out(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{RELAY, "  addresses: everything\n",
-			"19:14: relay.addresses: 'everything' is not 'all', 'all-ipv4' or"},
-		{RELAY, "  addresses: 10.0.0.1\n",
-			"19:14: relay.addresses: '10.0.0.1' is not 'all', 'all-ipv4' or"},
-		{RELAY, "  addresses: [all]\n",
-			"19:15: relay.addresses[0]: write 'all' without brackets, and"},
-		{RELAY, "  addresses:\n", "19:13: relay.addresses: has no value"},
-		{RELAY, "  addresses: {all: true}\n",
-			"19:14: relay.addresses: must be a list of addresses, or all"},
+		{RELAY, "  addresses: ^everything\n",
+			"relay.addresses: 'everything' is not 'all', 'all-ipv4' or"},
+		{RELAY, "  addresses: ^10.0.0.1\n",
+			"relay.addresses: '10.0.0.1' is not 'all', 'all-ipv4' or"},
+		{RELAY, "  addresses: [^all]\n",
+			"relay.addresses[0]: write 'all' without brackets, and"},
+		{RELAY, "  addresses:^\n", "relay.addresses: has no value"},
+		{RELAY, "  addresses: ^{all: true}\n",
+			"relay.addresses: must be a list of addresses, or all"},
 		{RELAY,
-			"  addresses: all-ipv6\n"
+			"  addresses: ^all-ipv6\n"
 			"  pools: [{name: l, addresses: ['fd00::1'], for: ['fd05::/16']}]\n",
-			"19:14: relay.addresses: all addresses of the ports are in pools: add "
-			"one to ports[].addresses"},
+			"relay.addresses: all addresses of the ports are in pools: add one to "
+			"ports[].addresses"},
 		// the position of an address is that of the word
 		{RELAY,
 			"  addresses: all\n"
-			"  pools: [{name: lan, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n",
-			"20:34: relay.pools[0].addresses: has 1 IPv4 addresses, and "
-			"relay.addresses has 9: give one for each"},
+			"  pools: [{name: lan, addresses: ^[10.1.0.5], for: [10.5.0.0/16]}]\n",
+			"relay.pools[0].addresses: has 1 IPv4 addresses, and relay.addresses "
+			"has 9: give one for each"},
 	};
 
 	CHECK(list);
@@ -96,9 +96,9 @@ static void mistakes_are_told_at_their_places(void **state)
 static void all_are_no_more_than_a_list_may_have(void **state)
 {
 	char *text = conf_file_edit("10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.15.255/16");
-	char *all = conf_text_edit(text, RELAY, "  addresses: all\n");
+	char *all = conf_text_edit(text, RELAY, "  addresses: ^all\n");
 
-	conf_file_refused(all, strlen(all), "19:14: relay.addresses: 4097 addresses: at most 4096");
+	conf_file_refused(all, strlen(all), "relay.addresses: 4097 addresses: at most 4096");
 	free(text);
 	free(all);
 }

@@ -12,7 +12,6 @@
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 #define NFD "Zoe\u0308"
 #define NFC "Zo\u00eb"
-// Replaces line 29
 #define WRONG(text, error)                                       \
 	{                                                        \
 		"limits:\n", "realms:\n" text "limits:\n", error \
@@ -118,53 +117,52 @@ static void listeners_name_realms(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		WRONG("  - {secrets: [hunter6]}\n", "30:5: realms[0].name: missing, give it text"),
-		WRONG("  - {name: '', secrets: [hunter6]}\n",
-			"30:12: realms[0].name: must not be empty"),
-		WRONG("  - {name: a}\n",
-			"30:5: realms[0]: no client can log in: give realms[0].users or "
+		WRONG("  - ^{secrets: [hunter6]}\n", "realms[0].name: missing, give it text"),
+		WRONG("  - {name: ^'', secrets: [hunter6]}\n", "realms[0].name: must not be empty"),
+		WRONG("  - ^{name: a}\n",
+			"realms[0]: no client can log in: give realms[0].users or "
 			"realms[0].secrets at least one entry"),
-		WRONG("  - {name: turn.test, secrets: [hunter6]}\n",
-			"30:12: realms[0].name: is auth.realm"),
-		WRONG("  - {name: a, secrets: [hunter6]}\n  - {name: a, secrets: [hunter7]}\n",
-			"31:12: realms[1].name: realms[0] has this name already"),
-		WRONG("  - name: a\n    users: [{name: u}]\n",
-			"31:13: realms[0].users[0]: this user has neither password nor key"),
+		WRONG("  - {name: ^turn.test, secrets: [hunter6]}\n",
+			"realms[0].name: is auth.realm"),
+		WRONG("  - {name: a, secrets: [hunter6]}\n  - {name: ^a, secrets: [hunter7]}\n",
+			"realms[1].name: realms[0] has this name already"),
+		WRONG("  - name: a\n    users: [^{name: u}]\n",
+			"realms[0].users[0]: this user has neither password nor key"),
 		WRONG("  - name: a\n    users: [{name: u, password: hunter5}, "
-		      "{name: u, password: hunter6}]\n",
-			"31:50: realms[0].users[1].name: realms[0].users[0] has this name already"),
-		WRONG("  - {name: a, secrets: [hunter6], origins: [a.example]}\n",
-			"30:45: realms[0].origins[0]: must be an origin like https://"),
+		      "{name: ^u, password: hunter6}]\n",
+			"realms[0].users[1].name: realms[0].users[0] has this name already"),
+		WRONG("  - {name: a, secrets: [hunter6], origins: [^a.example]}\n",
+			"realms[0].origins[0]: must be an origin like https://"),
 		WRONG("  - {name: a, secrets: [hunter6], origins: ['https://x']}\n"
-		      "  - {name: b, secrets: [hunter6], origins: ['HTTPS://X:443']}\n",
-			"31:45: realms[1].origins[0]: is given twice, first at line 30: an "
-			"origin has one realm, remove one"),
-		WRONG("  - {name: a, secrets: [hunter6], relay-pools: [lan]}\n",
-			"30:49: realms[0].relay-pools[0]: there is no such pool"),
-		WRONG("  - {name: a, secrets: [hunter6], limits: {allocations: 0}}\n",
-			"30:57: realms[0].limits.allocations: 0 is out of range"),
-		WRONG("  - {name: a, secrets: [hunter6], pears: {}}\n",
-			"30:35: realms[0].pears: unknown key, did you mean 'peers'?"),
-		WRONG("  - {name: a, secrets: [hunter6], hunter2: {}}\n",
-			"30:35: realms[0].?: unknown key"),
-		{"port: 3478}", "port: 3478, realms: [a]}",
-			"16:62: listeners[0].realms[0]: there is no such realm"},
-		{"port: 3478}", "port: 3478, realms: []}",
-			"16:61: listeners[0].realms: must not be empty"},
-		{"port: 3478}", "port: 3478, realms: [turn.test, turn.test]}",
-			"16:73: listeners[0].realms[1]: is in the list already"},
-		{"log: {", "realms: [{name: \"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
-			"37:17: realms[0].name: U+0640, character 2, is forbidden in names, "
+		      "  - {name: b, secrets: [hunter6], origins: [^'HTTPS://X:443']}\n",
+			"realms[1].origins[0]: is given twice, first at line 30: an origin has "
+			"one realm, remove one"),
+		WRONG("  - {name: a, secrets: [hunter6], relay-pools: [^lan]}\n",
+			"realms[0].relay-pools[0]: there is no such pool"),
+		WRONG("  - {name: a, secrets: [hunter6], limits: {allocations: ^0}}\n",
+			"realms[0].limits.allocations: 0 is out of range"),
+		WRONG("  - {name: a, secrets: [hunter6], ^pears: {}}\n",
+			"realms[0].pears: unknown key, did you mean 'peers'?"),
+		WRONG("  - {name: a, secrets: [hunter6], ^hunter2: {}}\n",
+			"realms[0].?: unknown key"),
+		{"port: 3478}", "port: 3478, realms: [^a]}",
+			"listeners[0].realms[0]: there is no such realm"},
+		{"port: 3478}", "port: 3478, realms: ^[]}",
+			"listeners[0].realms: must not be empty"},
+		{"port: 3478}", "port: 3478, realms: [turn.test, ^turn.test]}",
+			"listeners[0].realms[1]: is in the list already"},
+		{"log: {", "realms: [{name: ^\"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
+			"realms[0].name: U+0640, character 2, is forbidden in names, passwords "
+			"and realms (RFC 8265: it is invisible, unassigned, or obsolete): "
+			"remove it"},
+		{"port: 3478}", "port: 3478, realms: [^\"a\u0378\"]}",
+			"listeners[0].realms[0]: U+0378, character 2, is forbidden in names, "
 			"passwords and realms (RFC 8265: it is invisible, unassigned, or "
 			"obsolete): remove it"},
-		{"port: 3478}", "port: 3478, realms: [\"a\u0378\"]}",
-			"16:62: listeners[0].realms[0]: U+0378, character 2, is forbidden in "
-			"names, passwords and realms (RFC 8265: it is invisible, unassigned, or "
-			"obsolete): remove it"},
-		{"  realm: turn.test\n", "  realm: turn.test\n  origins: ['x']\n",
-			"24:13: auth.origins[0]: must be an origin"},
-		{"  realm: turn.test\n", "  realm: turn.test\n  relay-pools: [x]\n",
-			"24:17: auth.relay-pools[0]: there is no such pool"},
+		{"  realm: turn.test\n", "  realm: turn.test\n  origins: [^'x']\n",
+			"auth.origins[0]: must be an origin"},
+		{"  realm: turn.test\n", "  realm: turn.test\n  relay-pools: [^x]\n",
+			"auth.relay-pools[0]: there is no such pool"},
 	};
 
 	CHECK(list);
@@ -200,11 +198,11 @@ static void realms_are_limited(void **state)
 	size_t used = (size_t)sprintf(replacement, "realms:\n");
 
 	for (int i = 0; i <= TURN_REALMS_MAX; i++)
-		used += (size_t)sprintf(
-			replacement + used, "  - {name: r%d, secrets: [hunter6]}\n", i);
+		used += (size_t)sprintf(replacement + used,
+			"  %s- {name: r%d, secrets: [hunter6]}\n", i == 0 ? "^" : "", i);
 	sprintf(replacement + used, "limits:\n");
 	text = conf_file_edit("limits:\n", replacement);
-	conf_file_refused(text, strlen(text), "30:3: realms: has 129 entries: write from 0 to 128");
+	conf_file_refused(text, strlen(text), "realms: has 129 entries: write from 0 to 128");
 	free(text);
 	free(replacement);
 }
@@ -218,22 +216,18 @@ static void pools_of_two_realms_may_overlap(void **state)
 	static const char pools[] =
 		"  addresses: [10.0.0.1, 'fd00::1']\n"
 		"  pools: [{name: x, addresses: [10.1.0.5], for: [10.5.0.0/16]},\n"
-		"          {name: y, addresses: [10.1.0.6], for: [10.5.0.0/16]}]\n";
+		"          {name: y, addresses: [10.1.0.6], for: [^10.5.0.0/16]}]\n";
 	static const char realms[] = "realms: [{name: a, secrets: [hunter6], relay-pools: [x]}, "
 				     "{name: b, secrets: [hunter6], relay-pools: [y]}]\nlimits:\n";
 	char *one = conf_file_edit(relay, pools), *two = conf_text_edit(one, "limits:\n", realms);
 	char *three = conf_text_edit(
 		two, "  realm: turn.test\n", "  realm: turn.test\n  relay-pools: []\n");
-	char error[CONF_ERROR_LEN] = "";
+	char error[CONF_ERROR_LEN] = "", place[CONF_PLACE_LEN];
 	struct conf *c;
 
-	conf_file_refused(one, strlen(one),
-		"21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in "
-		"pool '");
-	conf_file_refused(two, strlen(two),
-		"21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in "
-		"pool '");
-	c = conf_file_load(three, strlen(three), error);
+	conf_file_refused(one, strlen(one), "relay.pools[1].for[0]: 10.5.0.0/16 is in pool '");
+	conf_file_refused(two, strlen(two), "relay.pools[1].for[0]: 10.5.0.0/16 is in pool '");
+	c = conf_file_load(three, conf_text_unmark(three, strlen(three), place), error);
 	if (c == NULL)
 		fail_msg("%s", error);
 	conf_free(c);
@@ -337,17 +331,21 @@ static void doubtful_realms_are_warnings(void **state)
 
 	conf_warnings(c, &report);
 	assert_non_null(strstr(all,
-		"30:12: realms[0].name: has 22 bytes, and unauthenticated "
-		"answers amplify: use at most 16, "));
+		conf_file_at("a-realm",
+			"realms[0].name: has 22 bytes, and unauthenticated answers amplify: "
+			"use at most 16, ")));
 	assert_non_null(strstr(all,
-		"30:46: realms[0].secrets[0]: has fewer than 16 characters "
-		"and may be guessed: make it longer"));
+		conf_file_at("short",
+			"realms[0].secrets[0]: has fewer than 16 characters and may be "
+			"guessed: make it longer")));
 	assert_non_null(strstr(all,
-		"31:12: realms[1].name: looks like a variable, which "
-		"slipring does not fill in: write the value itself"));
+		conf_file_at("'${REALM}'",
+			"realms[1].name: looks like a variable, which slipring does not fill "
+			"in: write the value itself")));
 	assert_non_null(strstr(all,
-		"31:34: realms[1].secrets[0]: is the published secret of "
-		"the examples: write your own (openssl rand -hex 24)"));
+		conf_file_at("changeme",
+			"realms[1].secrets[0]: is the published secret of the examples: write "
+			"your own (openssl rand -hex 24)")));
 	conf_free(c);
 }
 

@@ -51,29 +51,29 @@ static void all_addresses_may_be_shared(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{PORTS, "  mode: multiplexed\n",
-			"20:9: relay.mode: 'multiplexed' is not one of: unique, shared"},
-		{PORTS, MODE "  ports: 50000-50000\n",
-			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (0): "
-			"every worker needs one, make the range larger or workers.count smaller"},
-		{PORTS, MODE "  ports: 50000-50001\n",
-			"21:10: relay.ports: IPv6 has too few shared ports for 2 workers (1): "
-			"every worker needs one, make the range larger or workers.count smaller"},
-		{PORTS, MODE "  ports: 4000-4999\n",
-			"21:10: relay.ports: 5 addresses with 1000 ports each are too many for "
-			"shared mode: use at most 4096 ports in all"},
-		{ADDRESSES PORTS, "  addresses: all\n" MODE "  ports: 40000-41000\n",
-			"21:10: relay.ports: 11 addresses with 1001 ports each are too many for "
+		{PORTS, "  mode: ^multiplexed\n",
+			"relay.mode: 'multiplexed' is not one of: unique, shared"},
+		{PORTS, MODE "  ports: ^50000-50000\n",
+			"relay.ports: IPv6 has too few shared ports for 2 workers (0): every "
+			"worker needs one, make the range larger or workers.count smaller"},
+		{PORTS, MODE "  ports: ^50000-50001\n",
+			"relay.ports: IPv6 has too few shared ports for 2 workers (1): every "
+			"worker needs one, make the range larger or workers.count smaller"},
+		{PORTS, MODE "  ports: ^4000-4999\n",
+			"relay.ports: 5 addresses with 1000 ports each are too many for shared "
+			"mode: use at most 4096 ports in all"},
+		{ADDRESSES PORTS, "  addresses: all\n" MODE "  ports: ^40000-41000\n",
+			"relay.ports: 11 addresses with 1001 ports each are too many for "
 			"shared mode: use at most "},
 		{PORTS,
 			MODE "  ports: 49152-49159\n"
-			     "  pools: [{name: lan, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n",
-			"22:11: relay.pools[0]: pools do not work with shared relay ports: "
-			"remove them, or mode: shared"},
-		{"  default-family: ipv4", "  peers-per-allocation: 0",
-			"21:25: relay.peers-per-allocation: 0 is out of range"},
-		{"  default-family: ipv4", "  peers-per-allocation: 65536",
-			"21:25: relay.peers-per-allocation: 65536 is out of range"},
+			     "  pools: [^{name: lan, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n",
+			"relay.pools[0]: pools do not work with shared relay ports: remove "
+			"them, or mode: shared"},
+		{"  default-family: ipv4", "  peers-per-allocation: ^0",
+			"relay.peers-per-allocation: 0 is out of range"},
+		{"  default-family: ipv4", "  peers-per-allocation: ^65536",
+			"relay.peers-per-allocation: 65536 is out of range"},
 	};
 
 	CHECK(list);
@@ -113,12 +113,12 @@ static void assert_limits(const char *limits, uint32_t allocations, uint32_t per
 
 static void limits_do_not_depend_on_ports(void **state)
 {
-	char *text = limits_file("  allocations: 0   \n");
+	char *text = limits_file("  allocations: ^0   \n");
 
 	assert_limits(ALLOCATIONS, 1000, 250);
 	assert_limits("", 100000, 25000);
 	conf_file_refused(text, strlen(text),
-		"30:16: limits.allocations: relay.mode is shared and needs memory for each "
+		"limits.allocations: relay.mode is shared and needs memory for each "
 		"allocation: write a limit above 0");
 	free(text);
 }

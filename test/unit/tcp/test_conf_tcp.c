@@ -31,18 +31,21 @@ static void sockets_need_the_kernel(void **state)
 #define BY_KERNEL "    vlan: 0\n", "    exception: {name: sr0}\n"
 #define ONE_PORT "[10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]", "[10.0.0.1, 'fd00::1']"
 	static const struct {
-		const char *pieces[9], *error;
+		const char *pieces[9], *error, *where;
 	} list[] = {
 		{{ON},
-			"21:18: relay.tcp.enabled: clients need TCP or TLS to ask for it: add a "
-			"listener with transport: tcp, tls or auto"},
+			"relay.tcp.enabled: clients need TCP or TLS to ask for it: add a "
+			"listener with transport: tcp, tls or auto",
+			"true, ports"},
 		{{ON, OVER(3478), BY_KERNEL},
-			"21:18: relay.tcp.enabled: TCP needs this address in the kernel, and "
-			"port 'lan' has no exception port for it: add exception: {name: sr0} to "
-			"the port"},
+			"relay.tcp.enabled: TCP needs this address in the kernel, and port "
+			"'lan' has no exception port for it: add exception: {name: sr0} to the "
+			"port",
+			"true, ports"},
 		{{ON, OVER(61001), BY_KERNEL, ONE_PORT},
-			"21:31: relay.tcp.ports: the range holds port 61001, at which a relay "
-			"address has a listener: choose other ports"},
+			"relay.tcp.ports: the range holds port 61001, at which a relay address "
+			"has a listener: choose other ports",
+			"61000"},
 	};
 	const char *const good[] = {ON, OVER(3478), BY_KERNEL, ONE_PORT, NULL};
 	char *text, error[CONF_ERROR_LEN];
@@ -52,7 +55,7 @@ static void sockets_need_the_kernel(void **state)
 		text = edited(list[i].pieces);
 		c = conf_file_load(text, strlen(text), error);
 		assert_null(c);
-		assert_non_null(strstr(error, list[i].error));
+		assert_non_null(strstr(error, conf_file_at(list[i].where, list[i].error)));
 		free(text);
 	}
 	text = edited(good);

@@ -16,7 +16,6 @@
 #define K256 "'0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'"
 #define K256_BASE64 "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 #define K128 "'0123456789abcdef0123456789abcdef'"
-// Replaces line 27, and follows line 29
 #define AUTH(text) "  secrets: [hunter3]\n", "  secrets: [hunter3]\n  oauth:\n" text
 #ifdef FEATURE_REALMS
 #define REALM(text) \
@@ -101,31 +100,32 @@ static void a_secret_may_stand_in_a_file(void **state)
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		{AUTH("    keys: [{kid: north}]\n"),
-			"29:12: auth.oauth.keys[0]: this key has no secret: give it secret or "
+		{AUTH("    keys: [^{kid: north}]\n"),
+			"auth.oauth.keys[0]: this key has no secret: give it secret or "
 			"secret-file"},
-		{AUTH("    keys: [{secret: " K256 "}]\n"),
-			"29:12: auth.oauth.keys[0].kid: missing, give it text"},
-		{AUTH("    keys: [{kid: north, secret: hunter2hunter2!}]\n"),
-			"29:33: auth.oauth.keys[0].secret: must be 64 or 32 hexadecimal digits, or "
-			"32 or 16 bytes in base64 (openssl rand -base64 32)"},
+		{AUTH("    keys: [^{secret: " K256 "}]\n"),
+			"auth.oauth.keys[0].kid: missing, give it text"},
+		{AUTH("    keys: [{kid: north, secret: ^hunter2hunter2!}]\n"),
+			"auth.oauth.keys[0].secret: must be 64 or 32 hexadecimal digits, or 32 "
+			"or 16 bytes in base64 (openssl rand -base64 32)"},
 		{AUTH("    keys: [{kid: north, secret: "
-		      "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEK}]\n"), // as in coturn's uclient
-			"29:33: auth.oauth.keys[0].secret: is 33 bytes in base64, a key has 32 or "
-			"16 (coturn takes the first 32 of more)"},
+		      // as in coturn's uclient
+		      "^MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEK}]\n"),
+			"auth.oauth.keys[0].secret: is 33 bytes in base64, a key has 32 or 16 "
+			"(coturn takes the first 32 of more)"},
 		{AUTH("    keys:\n      - {kid: north, secret: " K256 "}\n"
-		      "      - {kid: north, secret: " K256 "}\n"),
-			"31:15: auth.oauth.keys[1].kid: keys[0] has this kid already: remove one"},
-		{AUTH("    keys: [{kid: olga, secret: " K256 "}]\n"),
-			"29:18: auth.oauth.keys[0].kid: users[1] has this name, and both are a "
+		      "      - {kid: ^north, secret: " K256 "}\n"),
+			"auth.oauth.keys[1].kid: keys[0] has this kid already: remove one"},
+		{AUTH("    keys: [{kid: ^olga, secret: " K256 "}]\n"),
+			"auth.oauth.keys[0].kid: users[1] has this name, and both are a "
 			"USERNAME: rename one of them"},
-		{AUTH("    keys: [{kid: north, secret: " K256 ", secret-file: x}]\n"),
-			"29:114: auth.oauth.keys[0].secret-file: "},
-		{AUTH("    server-name: ''\n"), "29:18: auth.oauth.server-name: must not be empty"},
-		{AUTH("    name: x\n"), "29:5: auth.oauth.?: unknown key"},
+		{AUTH("    keys: [{kid: north, secret: " K256 ", secret-file: ^x}]\n"),
+			"auth.oauth.keys[0].secret-file: "},
+		{AUTH("    server-name: ^''\n"), "auth.oauth.server-name: must not be empty"},
+		{AUTH("    ^name: x\n"), "auth.oauth.?: unknown key"},
 #ifdef REALM
-		{REALM("      keys: [{kid: north, secret: x}]\n"),
-			"33:35: realms[0].oauth.keys[0].secret: must be 64 or 32 hexadecimal"},
+		{REALM("      keys: [{kid: north, secret: ^x}]\n"),
+			"realms[0].oauth.keys[0].secret: must be 64 or 32 hexadecimal"},
 #endif
 	};
 
@@ -235,16 +235,17 @@ static void doubtful_names_are_warnings(void **state)
 
 	conf_warnings(c, &report);
 	assert_non_null(strstr(all,
-		"29:18: auth.oauth.server-name: has 44 bytes, and "
-		"unauthenticated answers amplify: use at most 32, which keep them within 3 "
-		"times their request"));
+		conf_file_at("a-name-of",
+			"auth.oauth.server-name: has 44 bytes, and unauthenticated answers "
+			"amplify: use at most 32, which keep them within 3 times their request")));
 	conf_free(c);
 	all[0] = '\0';
 	c = conf_file_changed(AUTH("    server-name: relay.test\n"));
 	conf_warnings(c, &report);
 	assert_non_null(strstr(all,
-		"29:18: auth.oauth.server-name: has no effect without keys, "
-		"because no token is accepted: add keys, or remove it"));
+		conf_file_at("relay.test",
+			"auth.oauth.server-name: has no effect without keys, because no token "
+			"is accepted: add keys, or remove it")));
 	conf_free(c);
 }
 
