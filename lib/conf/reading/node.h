@@ -42,7 +42,7 @@ void conf_node_remove(struct conf_node *n);
 
 // The node that element index of a field was read from, or NULL if the value is a default.
 const struct conf_node *conf_node_by_field(
-	const struct conf_node *root, const void *field, uint32_t index);
+	const struct conf_node *n, const void *field, uint32_t index);
 // Writes the path of a node to buf, such as "ports[0].name". Returns its length, even if it does
 // not fit. Only names in the schema may be passed.
 size_t conf_node_path(const struct conf_node *n, char *buf, size_t len);

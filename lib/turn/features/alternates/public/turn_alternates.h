@@ -36,4 +36,4 @@ struct turn_alternates;
 struct turn_alternates *turn_alternates_create(
 	const struct turn_alternates_rule *rule, const struct turn_alternate *list, uint32_t nb);
 // Accepts NULL. No shard may still use them.
-void turn_alternates_free(struct turn_alternates *a);
+void turn_alternates_free(struct turn_alternates *d);
