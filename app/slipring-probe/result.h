@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a probe of one transport has found: its steps, their times, and the fault that ended it.
+// Result of a probe of one transport: its steps, their times, and the fault that ended it.
 #pragma once
 
 #include "addr.h"

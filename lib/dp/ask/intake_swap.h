@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all workers know of new allocations, and what they are about to learn. Private to lib/dp.
+// Replacement of the rules for new allocations (struct turn_intake) of all workers. Private to
+// lib/dp.
 #pragma once
 
 #include <stdbool.h>
@@ -17,5 +18,5 @@ struct intake {
 	uint8_t state[TURN_WORKERS_MAX]; // by worker, while a replacement is in progress
 };
 
-// Frees what both refer to. Call it after the workers have stopped.
+// Frees the objects that `now` and `next` refer to. Call it after the workers have stopped.
 void intake_free(struct dp *d);

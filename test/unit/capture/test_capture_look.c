@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a capture recognizes in a frame, and what it may show without the payload. Frames come from
+// A capture recognizes the protocols in a frame, and can leave out its payload. Frames come from
 // frames.h and from the figures of RFC 791, 792, 8200, 8489 and 8656.
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the data path does for a port that is a bond.
+// The data path on a port that is a bond: announcements, and bursts without a packet for LACP.
 #include "datapath.h"
 #include "dp_world.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reload of realms does to live allocations, and how realms get and keep their numbers.
+// Effects of a reload of realms on live allocations, and how realms get and keep their numbers.
 #include "turn_tallies.h"
 #include "realms_config.h"
 

@@ -248,6 +248,13 @@ class Words(unittest.TestCase):
         self.assertEqual(self.found("lib/a.c", "int a; // one\n// Of these it is not.\n"), [2])
         self.assertEqual(self.found("lib/a.c", "\tint a; // it is but\n\t       // for one\n"), [1])
 
+    def test_the_sentence_behind_the_licence(self):
+        licence = "SPDX-License-Identifier: BSD-3-Clause\n"
+        self.assertEqual(self.found("lib/a.h", f"// {licence}// What it is for.\n"), [1])
+        self.assertEqual(self.found("a.py", f"#!/usr/bin/python3\n# {licence}# Of these it is not.\n"), [1])
+        self.assertEqual(self.found("scripts/a", f"#!/bin/sh\n# {licence}# Whether it is.\n"), [1])
+        self.assertEqual(self.found("lib/a.h", f"// {licence}// It is what it is.\n"), [])
+
     def test_strings_of_c(self):
         self.assertEqual(self.found("lib/a.c", '.help = "Of these " "it is not.",\n'), [1])
         self.assertEqual(self.found("lib/a.c", 'fputs("it is " // why not\n\t"so many");'), [1])

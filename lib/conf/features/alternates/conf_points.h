@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sending clients to other servers adds to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for the redirection of clients to other servers (lib/features/meson.build).
 #pragma once
 
 struct conf;
 struct conf_ctx;
 struct conf_report;
 
-// Checks the servers. Returns 0, or -EINVAL after reporting the errors. Own addresses have been
-// gathered.
+// Checks the servers. Returns 0, or -EINVAL after reporting the errors. Call it after our own
+// addresses have been gathered.
 int conf_alternates_check(struct conf_ctx *x);
 // Warns of clients that no server can take, and of a load that is never reached.
 void conf_alternates_warn(const struct conf *c, struct conf_report *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What NAT behaviour discovery adds to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for NAT behaviour discovery (lib/features/meson.build).
 #pragma once
 
 struct conf_ctx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What mobility adds to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for mobility (lib/features/meson.build).
 #pragma once
 
 #define MOBILITY_HOT_KEYS(X) X("relay.mobility.grace")

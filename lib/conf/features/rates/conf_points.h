@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What limits on the bit rate add to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for bit rate limits (lib/features/meson.build).
 #pragma once
 
 #include "turn.h"
@@ -40,8 +40,8 @@ X({RATES_KEY("realm-to-peers", REALM, CLIENT), \
 	"it up unless a `user-` rate limits users. Drop reason: `realm-rate`."}) \
 X({RATES_KEY("realm-from-peers", REALM, PEER), \
 	.help = "From the peers of one realm's allocations. Drop reason: `realm-rate`."})
-// Milliseconds of a rate that may come in a burst: a key frame is several times the average.
-// Datagrams per second of limits.rates: bits limit them, too.
+// `burst`: length of a burst in milliseconds at the rate. A key frame is several times as large as
+// the average frame. `datagrams`: datagrams per second; the bit rate limits these, too.
 #define RATES_CONSTANT_ROWS(X) \
 X({TESTS "limits.rates.burst", CONF_NUMBER, ONE(conf, turn.limits.rates.burst_ms), \
 	RANGE(10, 10000), .def = "100"}) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared relay ports add to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for shared relay ports (lib/features/meson.build).
 #pragma once
 
 #include "schema/schema.h"

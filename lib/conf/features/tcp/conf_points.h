@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers adds to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for TCP to peers (lib/features/meson.build).
 #pragma once
 
 struct conf_ctx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What access tokens (RFC 7635) add to lib/conf (lib/features/meson.build).
+// Additions to lib/conf for access tokens (RFC 7635) (lib/features/meson.build).
 #pragma once
 
 struct conf;

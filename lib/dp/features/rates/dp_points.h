@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What limits on the bit rate add to lib/dp (lib/features/meson.build).
+// Additions to lib/dp for bit rate limits (lib/features/meson.build).
 #pragma once
 
 #include "features/rates/metering.h"
 
-// Nearly all datagrams have credit, and take no call.
+// Nearly all datagrams have credit, and need no function call.
 #define METERING_PAY(w, m, v, leg, len)                                                   \
 	(likely(turn_meter_take((w)->meters, (v)->slot, leg, turn_meter_cost(1, len))) || \
 		metering_asks(w, m, v, turn_meter_cost(1, len)))

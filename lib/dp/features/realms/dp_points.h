@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What further realms add to lib/dp (lib/features/meson.build).
+// Additions to lib/dp for more than one realm (lib/features/meson.build).
 #pragma once
 
 #include "features/realms/numbers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared relay ports add to lib/dp (lib/features/meson.build).
+// Additions to lib/dp for shared relay ports (lib/features/meson.build).
 #pragma once
 
 #include "features/shared/shared_rules.h"

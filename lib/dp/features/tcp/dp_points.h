@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers (RFC 6062) adds to lib/dp (lib/features/meson.build).
+// Additions to lib/dp for TCP to peers (RFC 6062) (lib/features/meson.build).
 #pragma once
 
 #include "features/tcp/relay_tcp.h"

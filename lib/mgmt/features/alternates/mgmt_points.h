@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sending clients to other servers adds to lib/mgmt (lib/features/meson.build).
+// Additions to lib/mgmt for the redirection of clients to other servers (lib/features/meson.build).
 #pragma once
 
 #include "features/alternates/alternate.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What threads and streams do for relaying over TCP.
+// The part of relaying over TCP (RFC 6062) that threads and streams run.
 #include "features/tcp/relay.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers (RFC 6062) adds to stream.h (lib/features/meson.build).
+// Additions to stream.h for TCP to peers (RFC 6062) (lib/features/meson.build).
 #pragma once
 
 #include "stream_relay.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers (RFC 6062) adds to lib/stream (lib/features/meson.build). Private to
+// Additions to lib/stream for TCP to peers (RFC 6062) (lib/features/meson.build). Private to
 // lib/stream.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What access tokens (RFC 7635) add to lib/stun (lib/features/meson.build).
+// Additions to lib/stun for access tokens (RFC 7635) (lib/features/meson.build).
 #pragma once
 
 #define TOKENS_MORE_ATTRIBUTES(X)    \

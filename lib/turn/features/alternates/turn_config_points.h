@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sending clients to other servers adds to the public part of lib/turn
+// Additions to the public part of lib/turn for the redirection of clients to other servers
 // (lib/features/meson.build).
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sending clients to other servers adds to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for the redirection of clients to other servers (lib/features/meson.build).
 #pragma once
 
 #include "features/alternates/alternates.h"
 
-// A shard that sends no client away takes no call.
+// A shard that sends no client away needs no function call.
 #define ALTERNATES_REFUSE(r, is_named) \
 	((r)->s->intake.alternates != NULL ? alternates_refuse(r, is_named) : TURN_GRANTED)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What NAT behaviour discovery (RFC 5780) adds to struct turn_config (lib/features/meson.build).
+// Additions to struct turn_config for NAT behaviour discovery (RFC 5780)
+// (lib/features/meson.build).
 #pragma once
 
 #include <stdint.h>

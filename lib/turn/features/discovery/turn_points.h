@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What NAT behaviour discovery adds to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for NAT behaviour discovery (lib/features/meson.build).
 #pragma once
 
 #include "features/discovery/discovery.h"

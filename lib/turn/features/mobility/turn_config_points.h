@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What mobility (RFC 8016) adds to struct turn_config (lib/features/meson.build).
+// Additions to struct turn_config for mobility (RFC 8016) (lib/features/meson.build).
 #pragma once
 
 #include <stdbool.h>

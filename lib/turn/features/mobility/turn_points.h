@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What mobility adds to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for mobility (lib/features/meson.build).
 #pragma once
 
 #include "features/mobility/mobile.h"

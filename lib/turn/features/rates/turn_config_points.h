@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What limits on the bit rate add to struct turn_config (lib/features/meson.build).
+// Additions to struct turn_config for bit rate limits (lib/features/meson.build).
 #pragma once
 
 #include <stdint.h>
@@ -7,14 +7,14 @@
 // The owner of the datagrams that a rate limits.
 enum turn_rate_of { TURN_RATE_ALLOCATION, TURN_RATE_USER, TURN_RATE_REALM, TURN_RATE_OF_END };
 
-// Limits for one second; 0 = no limit. kbits counts data only, as usage does.
+// Limits per second; 0 = no limit. kbits counts data only, as usage does.
 struct turn_flow_rate {
 	uint32_t kbits, datagrams;
 };
 
 struct turn_rates {
 	struct turn_flow_rate flow[TURN_RATE_OF_END][2]; // by enum turn_leg
-	// The rate of this time may come at once; at most 10 s, 0 = TURN_BURST_MS.
+	// Length of a burst in milliseconds at the rate; at most 10 s, 0 = TURN_BURST_MS.
 	uint32_t burst_ms;
 };
 #define TURN_BURST_MS 100

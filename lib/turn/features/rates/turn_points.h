@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What limits on the bit rate add to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for bit rate limits (lib/features/meson.build).
 #pragma once
 
 #include "feature_names.h"
@@ -9,7 +9,7 @@
 #define RATES_NOTHING(...) ((void)0)
 #define RATES_NOT_LEFT(s, slot) UINT32_MAX
 #define RATES_NOT_AWAY(s, slot) false
-// Shards without meters take no call.
+// A shard without meters needs no function call.
 #define METERS_JUDGE(s, v, plan) ((s)->meters != NULL ? meters_judge(s, v, plan) : (void)0)
 #define METERS_END(s, slot) ((s)->meters != NULL ? meters_end(s, slot) : (void)0)
 

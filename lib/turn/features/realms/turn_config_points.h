@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What further realms add to struct turn_config (lib/features/meson.build).
+// Additions to struct turn_config for more than one realm (lib/features/meson.build).
 #pragma once
 
 #include <stdint.h>

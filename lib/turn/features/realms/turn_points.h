@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What further realms add to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for more than one realm (lib/features/meson.build).
 #pragma once
 
 #include "features/realms/realms.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reservations add to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for reservations (lib/features/meson.build).
 #pragma once
 
 #include "features/reservations/reservation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared relay ports add to the public part of lib/turn (lib/features/meson.build).
+// Additions to the public part of lib/turn for shared relay ports (lib/features/meson.build).
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers (RFC 6062) adds to the public part of lib/turn (lib/features/meson.build).
+// Additions to the public part of lib/turn for TCP to peers (RFC 6062) (lib/features/meson.build).
 #pragma once
 
 #include <stdbool.h>

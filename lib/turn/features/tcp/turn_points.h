@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP to peers (RFC 6062) adds to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for TCP to peers (RFC 6062) (lib/features/meson.build).
 #pragma once
 
 #include "features/tcp/tcp.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other parts of lib/turn do for access tokens (RFC 7635), at the points of
+// Functions for access tokens (RFC 7635) that other parts of lib/turn call at the points of
 // lib/features/meson.build.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What access tokens (RFC 7635) add to struct turn_config (lib/features/meson.build).
+// Additions to struct turn_config for access tokens (RFC 7635) (lib/features/meson.build).
 #pragma once
 
 #include <stdint.h>

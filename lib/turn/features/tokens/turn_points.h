@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What access tokens (RFC 7635) add to lib/turn (lib/features/meson.build).
+// Additions to lib/turn for access tokens (RFC 7635) (lib/features/meson.build).
 #pragma once
 
 #include "features/tokens/oauth.h"
