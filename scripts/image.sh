@@ -2,14 +2,14 @@
 # Sourced by scripts/package after roots.sh: makes an OCI image of the packages, without a registry.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# buildahs COMMAND...: buildah with a storage of its own, in $work
+# buildahs COMMAND...: runs buildah with its own storage, in $work
 buildahs() {
 	buildah --log-level error --storage-driver vfs --root "$work/storage" --runroot "$work/run" "$@"
 }
 
-# fill: installs the packages into $root. Drivers beside the package's own are those of drivers-config.
-# In the end apt removes itself and all that nothing needs. The licences stay, and dpkg's list of
-# packages, which scanners read.
+# fill: installs the packages and the drivers of drivers-config into $root. At the end apt removes
+# itself and each package that no other needs. The licences stay, and so does dpkg's list of packages,
+# which scanners read.
 fill() {
 	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 	mkdir "$root/fill"
@@ -33,7 +33,7 @@ fill() {
 	apt-mark auto $(dpkg-query -W -f '${Package} ')
 	apt-mark manual slipring slipring-exporter $(dpkg-query -W -f '${Package} ' 'librte-net-*')
 	get remove --auto-remove --allow-remove-essential apt e2fsprogs login perl-base tzdata util-linux
-	! dpkg-query -W udev || dpkg --remove --force-depends udev adduser # of the package of libibverbs
+	! dpkg-query -W udev || dpkg --remove --force-depends udev adduser # needed by libibverbs
 	END
 	quietly inside sh -eux /fill/script || die "--container: the packages cannot be installed"
 	cd "$root" || exit 1
@@ -47,7 +47,7 @@ fill() {
 	cd "$top" || exit 1
 }
 
-# make_image: the image slipring:NUMBER in $out, of the packages in $out
+# make_image: makes the image slipring:NUMBER in $out from the packages there
 make_image() {
 	command -v buildah >/dev/null || quietly apt-get -q -y --no-install-recommends install buildah ||
 		skip "no buildah"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The alerts of conf/monitoring/slipring.rules.yaml for the status page, so that it needs no Prometheus. A
-test runs both on the same series (test_exporter_page). Rates cover what the exporter has seen within the
-time of the rule: scrapes and the page feed it.
+test runs both on the same series (test_exporter_page). Rates cover the samples that the exporter took
+within the time of the rule, for scrapes and for the page.
 """
 
 import collections
@@ -9,13 +9,13 @@ import threading
 import time
 from typing import NamedTuple
 
-KEEP_S, STEP_S = 900, 10  # how far back rates look, and the least interval of two samples
-GAP_S = 300  # an alert that was not checked for this time starts to hold again
+KEEP_S, STEP_S = 900, 10  # how long samples are kept for rates, and the minimum interval between two
+GAP_S = 300  # after this time without a check, the hold time of each alert starts again
 M = 60
 OWN = "tx-full handover-full no-mbuf stream-full request-known neighbour-hold-full neighbour-table-full"
 FLOOD = "unauthenticated-rate binding-rate request-backlog request-client icmp-rate fragment-rate"
 FLOOD += " dtls-rate not-turn"
-# Counters of which rules take rates
+# Counters whose rates the rules use
 RATED = frozenset(
     "slipring_watchdog_alarms_total slipring_worker_busy_cycles_total slipring_worker_cycles_total"
     " slipring_pool_refusals_total slipring_refusals_total slipring_drops_total slipring_port_rx_missed_total"
@@ -65,7 +65,7 @@ class Look:
         return [row for row in self.history if row.time >= self.row.time - seconds]
 
     def rate(self, name, seconds, **kept):
-        """Growth per second, of the samples with one of the given values of a label (or all)."""
+        """Growth per second of each sample; kept: only samples with one of these values of a label."""
         name = f"slipring_{name}_total"
         first = next(iter(self.within(seconds)), self.row)
         before, rates = first.totals[name], {}
@@ -114,7 +114,7 @@ class Rule(NamedTuple):
     name: str
     severity: str
     hold_s: int  # how long the condition must hold until the alert fires
-    find: object  # function of a Look that gives {labels: value} of what is wrong
+    find: object  # takes a Look, returns {labels: value} of the samples that meet the condition
     text: str
 
 
@@ -196,7 +196,7 @@ def samples_of(metrics):
 
 
 class Alerts:
-    """Remembers counters for rates, and since when each alert holds."""
+    """Remembers counters for rates, and the time from which on each alert holds."""
 
     def __init__(self):
         self.lock = threading.Lock()  # scrapes and the page come from several threads

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Asks slipring's control socket, for the status page: the busiest users and allocations, the warnings of
 slipringctl status, and the text of the last reload. These have names and addresses, and the socket can
-also end calls, so the operator must allow it (--control). The exporter sends four commands that change
-nothing.
+also end calls, so the operator must allow its use (--control). The exporter sends four commands that
+change nothing.
 
-A list of the busiest makes slipring read every allocation. So lists are asked for only while somebody
-looks at the page, one at a time, and the longer one takes, the longer is the pause.
+A list of the busiest makes slipring read every allocation. So the exporter asks for lists only while
+somebody looks at the page, and for one at a time. The longer a list takes, the longer is the pause.
 """
 
 import json
@@ -16,8 +16,8 @@ import time
 LONGEST = 1 << 20  # bytes of an answer
 ROWS = 10
 FACTS_S, LISTS_S = 2, 120  # limits for an answer
-WATCHED_S = 15  # a page that was polled within that time is being looked at
-PAUSE_S, SHARE = 3, 20  # least pause after a list, and a pause as a multiple of slipring's time for it
+WATCHED_S = 15  # somebody looks at the page if it was polled within this time
+PAUSE_S, SHARE = 3, 20  # minimum pause after a list, and pause as a multiple of slipring's time for it
 RATE_S = 1  # slipring waits this long between the two samples of a rate
 QUESTIONS = {
     "facts": ({"cmd": "status"}, {"cmd": "config"}),
@@ -27,7 +27,7 @@ QUESTIONS = {
 
 
 def ask(path, timeout, *commands):
-    """The answers to commands. ValueError or OSError, with a text for people, if they do not come."""
+    """The answers to commands. Raises ValueError or OSError, with a text for people, without them."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(timeout)
         sock.connect(path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The status page, and the JSON that it polls. Both are only for browsers that ask by an IP address or as
-localhost: a page of another site can have its name resolve to this host (DNS rebinding), but the browser
-then sends that name as Host.
+"""The status page, and the JSON that it polls. Both answer only if the Host header is an IP address or
+localhost. A page of another site can make its own name resolve to this host (DNS rebinding), but the
+browser then sends that name as Host.
 """
 
 import base64
@@ -29,7 +29,7 @@ def is_own(host):
 
 
 def guarded(call):
-    """A page that other sites cannot reach."""
+    """Wraps a page so that pages of other sites cannot read it."""
     return lambda headers: call(headers) if is_own(headers.get("host", "")) else (403, TEXT, REFUSED)
 
 
@@ -38,7 +38,7 @@ def digest(text):
 
 
 def policy(html):
-    """The page may run and use only its own script and styles, and ask only this exporter."""
+    """Content-Security-Policy: the page uses only its own script and styles, and asks only this exporter."""
     scripts, styles = (
         " ".join(digest(text) for text in re.findall(rb"<%b>(.*?)</%b>" % (tag, tag), html, re.S))
         for tag in (b"script", b"style")

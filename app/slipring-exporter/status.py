@@ -8,7 +8,7 @@ import math
 import time
 
 REASONS = ("drops", "refusals")
-# Fields that the page shows, of answers that have more
+# Fields that the page shows; the answers have more
 WORKER = "lcore rx tx rx_bytes tx_bytes drops allocations handed_in held busy_cycles total_cycles".split()
 PORT = (
     "name kind driver on link trouble vlan mtu rx_queues tx_queues rx_missed rx_errors rx_nombuf tx_errors".split()
@@ -16,7 +16,7 @@ PORT = (
 STEERING = "port family step degraded".split()
 CERTIFICATE = "certificate not_after renew".split()
 WHOLE = "info drain stats config reloads streams dtls state alternate records watchdog".split()
-SECRET_LABELS = {"address": "an address"}  # what an alert says in place of the label
+SECRET_LABELS = {"address": "an address"}  # text of an alert in place of the label's value
 
 
 def plain(value, depth=0):
@@ -57,7 +57,7 @@ def alert_row(row, names_allowed):
 
 
 def known_by_control(control):
-    """The part that only --control has."""
+    """The part of the answer that needs --control."""
     found = control.get()
     facts = found.get("facts", {"answers": (), "error": ""})
     status, config = facts["answers"] or ({}, {})
@@ -71,7 +71,7 @@ def known_by_control(control):
 
 
 def body(look, version, control=None):
-    """look: of Slipring.look()."""
+    """look: result of Slipring.see()."""
     answers = look.answers
     one = {name: answers.get(f"/slipring/{name}", {}) for name in WHOLE}
     one["config"] = {name: value for name, value in one["config"].items() if name != "path"}

@@ -12,10 +12,10 @@ import shlex
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
 INSTALLED = "conf/debian/slipring.README.Debian"
-# Documents that an operator follows step by step: each command of their blocks has a row of WAYS.
+# Documents that an operator follows step by step: each command of their blocks has a row in WAYS.
 FOLLOWED = (INSTALLED, "README.md", "doc/install.md", "doc/operations.md", "doc/recipes.md")
 RUN = "run: test_package.py runs the line itself"
-# (form of the line without sudo, RUN or a reason why not). "lab NAME" and "unit NAME" are tests.
+# (pattern of the line without sudo, RUN or the reason against it). "lab NAME" and "unit NAME" are tests.
 WAYS = (
     (r"slipring init", RUN),
     (r"(mkdir|ln) .*/slipring\.service\.d/?", RUN),
@@ -79,7 +79,7 @@ def without_comment(line):
 
 
 def lines(path):
-    """(number, line) of each command of the document's blocks. Scripts are no commands."""
+    """(number, line) of each command of the document's blocks. Scripts are not commands."""
     for first, language, text in blocks(path):
         if language not in ("", "sh") or (text and text[0].startswith("#!")):
             continue
@@ -95,7 +95,7 @@ def lines(path):
 
 
 def simple_commands(line):
-    """The words of each command of a line, which pipes, ; and && separate."""
+    """The words of each command of a line. Pipes, ; and && separate commands."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words, last = [], ""

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The image of containers as its users have it: test_container.py IMAGE
+"""Tests the container image as its users run it: test_container.py IMAGE
 
 IMAGE is an OCI archive (scripts/package --container). podman runs it with the options of
 conf/container/slipring.container: slipring init writes the configuration; the three capabilities are
 enough and each is needed; a client in another namespace relays; the health command notices a server that
-hangs; a reload, a restart that keeps a call, a crash and a wrong file end as they should. Then what
-conf/container/daemonset.yaml says of its containers is done by podman, too.
+hangs; a reload, a restart that keeps a call, a crash and a wrong file end as they should. Then podman
+runs the containers of conf/container/daemonset.yaml with the options that are written there.
 
-Storage, network namespaces and mounts are this test's own, and nothing of them is left.
+The test has its own storage, network namespaces and mounts, and leaves nothing behind.
 """
 
 import contextlib
@@ -52,12 +52,12 @@ WORDS = {"AddCapability", "PodmanArgs"}
 
 
 class Podman:
-    """podman with a storage of its own, in the server's network namespace."""
+    """podman with its own storage, in the server's network namespace."""
 
     def __init__(self, cleanup):
         self.base = tempfile.mkdtemp(prefix="container-", dir="/var/tmp")
         cleanup.callback(shutil.rmtree, self.base)
-        for path in ("/run/slipring", "/kube/run"):  # the state lies in memory
+        for path in ("/run/slipring", "/kube/run"):  # the state must be in memory
             run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", self.folder(path))
             cleanup.callback(run, "umount", "-l", self.base + path)
         self.names = {side: f"ct{os.getpid()}{side}" for side in ("s", "c")}
@@ -112,7 +112,7 @@ class Podman:
 
 
 def quadlet(podman):
-    """The options of podman run that a quadlet says."""
+    """The options of podman run for a quadlet."""
     if os.path.exists(GENERATOR):
         run(GENERATOR, "-dryrun", env={"QUADLET_UNIT_DIRS": os.path.dirname(QUADLET)})
     section = open(QUADLET).read().split("[Container]\n")[1].split("\n[")[0]
@@ -149,7 +149,7 @@ def check_image(podman):
 
 
 def check_init(podman):
-    """The configuration is as the image's own user writes it."""
+    """The image's own user writes the configuration."""
     place = podman.folder("/etc/slipring")
     os.mkdir(place + "/conf.d")
     said = podman.run("--rm", "--network", "host", "-v", place + ":/etc/slipring:U", podman.image, "init", "--yes",
@@ -181,7 +181,7 @@ def check_privileges(podman, user):
 
 
 def probe(podman, transport):
-    """A datagram by way of the relayed transport address and back, from the client's namespace."""
+    """Sends a datagram through the relayed transport address and back, from the client's namespace."""
     said = podman.run("--rm", "--network", "host", "--entrypoint", "slipring-probe", podman.image, "--transport", transport,
                       "--secret", SECRET, SERVER, side="c").stdout  # fmt: skip
     assert re.search(rf"{transport} +ok ", said), said
@@ -209,7 +209,7 @@ def check_reload(podman):
 
 @contextlib.contextmanager
 def inside(podman, side):
-    """Sockets made meanwhile are of that network namespace."""
+    """Sockets made in this context are in that network namespace."""
     with open("/proc/self/ns/net") as before, open(f"/run/netns/{podman.names[side]}") as entered:
         assert libc.setns(entered.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
         try:
@@ -219,7 +219,7 @@ def inside(podman, side):
 
 
 def check_calls(podman, options):
-    """A call goes on in the next container, with the state on a volume."""
+    """A call continues in the next container, with the state on a volume."""
     with inside(podman, "c"):
         sock, peer = udp_socket(CLIENT), udp_socket(PEER)
     user, password = rest_credentials(SECRET, int(time.time()) + 3600)

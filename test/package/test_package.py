@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Debian packages as their users have them: test_package.py ROOT NEW [OLD]
+"""Tests the Debian packages as their users install them: test_package.py ROOT NEW [OLD]
 
 ROOT is a minimal Debian (scripts/roots.sh), which is copied; NEW and OLD are folders of packages
 (scripts/package). OLD is NEW with a lower version by default. Installs them, fills in the
-configuration, starts the server by the line of its unit under the limits of its unit, relays datagrams
-of slipring-loadgen, probes all transports, reloads, scrapes the exporter, upgrades beside live clients of
-UDP, TLS and DTLS, runs the commands of documents (documents.py), removes and purges: no file, user or
-interface is left.
+configuration, starts the server with the command and the limits of its unit, relays datagrams of
+slipring-loadgen, probes all transports, reloads, scrapes the exporter, upgrades while clients of UDP,
+TLS and DTLS are connected, runs the commands of documents (documents.py), removes and purges: no file,
+user or interface is left.
 
 A stand-in for systemctl starts and stops the server, because no systemd runs here. Everything is in
 network namespaces and in a mount namespace of this test.
@@ -32,7 +32,7 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 CONFINE = "/src/test/lab/operation/confine.py"
 NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
-SECRET = "change me"  # that of README.md
+SECRET = "change me"  # as in README.md
 CERTIFICATE, KEY = "/etc/slipring/fullchain.pem", "/etc/slipring/privkey.pem"
 # Written by the package manager itself, for any package
 OF_APT = re.compile(
@@ -97,7 +97,7 @@ class Root:
             run("ip", "-n", name, "link", "set", "lo", "up")
             run("ip", "netns", "exec", name, "ethtool", "-K", link, "tx", "off")
         run("ip", "netns", "exec", s, "sysctl", "-qw", "net.ipv4.ip_local_reserved_ports=49152-65535")
-        # a process in the server's namespace, by which others enter it
+        # a process in the server's namespace, through which others enter it
         self.holder = subprocess.Popen(["nsenter", f"--net=/run/netns/{s}", "sleep", "inf"])
         cleanup.callback(self.holder.wait)
         cleanup.callback(self.holder.kill)
@@ -110,7 +110,7 @@ class Root:
             cleanup.callback(run, "umount", "-l", self.path + target, check=False)
         for name in ("resolv.conf", "hosts"):
             shutil.copy("/etc/" + name, self.path + "/etc/")
-        # apt asks nobody, and leaves out drivers and tools of 45 MB
+        # apt asks no questions, and leaves out 45 MB of drivers and tools
         self.write("/etc/apt/apt.conf.d/99test", 'APT::Get::Assume-Yes "true";\nAPT::Install-Recommends "false";\n')
         with open(self.path + "/usr/sbin/policy-rc.d", "w") as file:
             file.write("#!/bin/sh\nexit 0\n")
@@ -150,7 +150,7 @@ class Root:
 
 
 class Unit:
-    """The service of the package: what its unit says, done by confine.py."""
+    """The service of the package. confine.py applies the limits of its unit."""
 
     def __init__(self, root):
         self.root = root
@@ -214,7 +214,7 @@ def debs(folder, *names):
 
 
 def install(root, folder):
-    """apt installs the packages as a person would who has the files. Returns its messages."""
+    """Installs the packages by apt, as a person who has the files would. Returns its messages."""
     shutil.rmtree(root.path + "/build-packages", ignore_errors=True)
     os.makedirs(root.path + "/build-packages/here")
     for path in debs(folder, *NAMES):
@@ -270,7 +270,7 @@ def check_init(root, unit):
 
 
 def check_documents(root, unit):
-    """The other commands of documents, as they are written there, beside the server."""
+    """Runs the other commands of documents as they are written there, while the server runs."""
     for path in documents.FOLLOWED:
         for line in () if path == documents.INSTALLED else documents.to_run(path):
             if line.startswith("apt install"):
@@ -300,7 +300,7 @@ def check_reload(root, unit):
 
 
 def check_exporter(root):
-    """The exporter by the line of its unit, as a user of the group that the package made."""
+    """Runs the exporter like its unit, as a user of the group that the package made."""
     root.run("slipring-exporter", "--share", "slipring-metrics", side="s")
     exporter = subprocess.Popen(
         root.words("setpriv", "--reuid", "nobody", "--regid", "slipring-metrics", "--clear-groups", "slipring-exporter", side="s"),
@@ -352,7 +352,7 @@ def check_upgrade(root, unit, folder):
 
 
 def aged(folder, out):
-    """Makes packages with a lower version of those in a folder."""
+    """Makes packages from those in a folder, with a lower version."""
     for path in debs(folder, *NAMES):
         tree = os.path.join(out, "tree")
         run("dpkg-deb", "-R", path, tree)
@@ -365,7 +365,7 @@ def aged(folder, out):
 def main():
     pristine, new = sys.argv[1], sys.argv[2]
     sys.executable_in_root = "/usr/bin/python3"
-    os.umask(0o022)  # a Debian system's
+    os.umask(0o022)  # as on a Debian system
     with contextlib.ExitStack() as cleanup:
         root = Root(pristine, cleanup)
         old = sys.argv[3] if len(sys.argv) > 3 else aged(new, cleanup.enter_context(tempfile.TemporaryDirectory()))

@@ -35,7 +35,7 @@ static __rte_always_inline bool meter_pay(struct worker *w, struct rte_mbuf *m,
 // Charges the datagrams of a leg of the burst in advance, from index start on and in order, as if
 // their lines vouched. Stops at the first datagram that needs meter_pay, or has no line. Returns
 // the index of that datagram. If fewer datagrams are then relayed the caller gives the rest back at
-// once. A separate pass costs a datagram less than reading its meter while it is relayed.
+// once. A separate pass costs less per datagram than reading each meter while relaying.
 static inline unsigned int meter_pay_leg(
 	const struct worker *w, unsigned int leg, unsigned int start)
 {

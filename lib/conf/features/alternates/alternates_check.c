@@ -120,8 +120,8 @@ static bool has_family(const struct servers *s, bool is_v4)
 	return false;
 }
 
-// Warns of each address family of a listener that no server has. fate says what happens to its
-// clients.
+// Warns if listeners have an address family that no server has. fate says what happens to clients
+// of that family.
 static void warn_families(
 	struct conf_report *r, struct conf_at location, const struct servers *s, const char *fate)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of rates of a realm that one user can exhaust for all.
+// Warns of rates of a realm that one user can exhaust for all others.
 #include "checks/checks.h"
 #include "conf.h"
 #include "conf_features.h"

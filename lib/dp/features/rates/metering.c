@@ -35,7 +35,7 @@ static int accounts_make(struct dp *d)
 
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		slots += turn_relay_map_slots(d->map, i);
-	// the quota table identifies users by hashes under this key, too, which is secret
+	// secret; the hashes of users in the quota table have the same key
 	d->metering.accounts = turn_accounts_create(slots, &d->quota_key);
 	return d->metering.accounts != NULL ? 0 : -ENOMEM;
 }
@@ -98,8 +98,8 @@ void metering_take(struct worker *w)
 	w->special = w->marks || w->meters != NULL;
 }
 
-// wide and leg are constants where this is inlined. It reads a copy of the meters' structure, which
-// gcc knows that no store can change.
+// wide and leg are constants where this is inlined. It reads a copy of struct turn_meters, so that
+// gcc knows that no store changes it.
 static __rte_always_inline unsigned int take_leg(
 	const struct worker *w, unsigned int leg, unsigned int start, bool wide)
 {
@@ -112,7 +112,7 @@ static __rte_always_inline unsigned int take_leg(
 		const struct turn_view *v = &b->view[*pos];
 		const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
 
-		// no allocation, or a redirect; or the slow path must decide
+		// there is no allocation, or a redirect, or the slow path must decide
 		if (unlikely(v->slot >= t.nb_slots) ||
 			unlikely(!turn_meter_take(&t, v->slot, leg, cost)))
 			break;

@@ -17,7 +17,7 @@ struct turn_relay_map;
 struct turn_view;
 struct worker;
 
-// Made when a rate is first limited, by the management lcore. NULL until then.
+// The management lcore makes these when a configuration first limits a rate. NULL until then.
 struct metering {
 	struct turn_accounts *accounts; // atomics and locks inside; all workers write it
 	struct turn_meters *meters[TURN_WORKERS_MAX]; // one per worker
@@ -27,8 +27,9 @@ struct metering {
 size_t metering_size(const struct conf *c, const struct turn_relay_map *map);
 // Makes the meters of a worker, if the configuration limits a rate. Returns 0 or -ENOMEM.
 int metering_make(struct worker *w);
-// Makes the meters of all workers for a reload, if it limits a rate and there are no meters yet.
-// They stay until metering_free. Management lcore, before workers adopt the policy.
+// Makes the meters of all workers for a reload, if the new configuration limits a rate and there
+// are no meters yet. They stay until metering_free. Management lcore, before workers adopt the
+// policy.
 bool metering_begin(
 	struct dp *d, const struct conf *c, const struct conf *before, char *error, size_t len);
 void metering_free(struct dp *d);
@@ -36,8 +37,8 @@ void metering_free(struct dp *d);
 // by the worker between two rounds, or by the thread that makes the worker.
 void metering_take(struct worker *w);
 
-// For a datagram that will be relayed by its line, if turn_meter_take refused its cost: see
-// meter_pay. The worker has meters, as for the functions below, which are those of path/meter.h.
+// The slow path of meter_pay, for a datagram whose cost turn_meter_take has refused. This function
+// and the next ones implement path/meter.h, and need a worker with meters.
 bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t cost);
 unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start);
 void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop);

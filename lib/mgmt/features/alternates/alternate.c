@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides when workers send clients to other servers. Workers count allocations themselves,
-// exactly. This measures the datagrams relayed per second.
+// exactly. This file measures the datagrams relayed per second.
 #include "features/alternates/alternate.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #define SECOND_MS 1000
 #define LESS 8 // redirection ends when the rate has fallen by an eighth
 
-// The rule that the workers have. Without servers they make all allocations themselves.
+// The rule that the workers have. any is false if they send no client to another server.
 struct given {
 	bool any;
 	struct turn_alternates_rule rule;
@@ -31,7 +31,7 @@ static struct {
 	struct given given;
 	bool anew; // the configuration has changed
 	bool past; // the rate is above alternate.datagrams-per-second
-	uint64_t measured_ms, relayed; // time of the last measurement, and the total then
+	uint64_t measured_ms, relayed; // time of the last measurement, and its total
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void mgmt_alternates_open(struct dp *d, const struct conf *c)
@@ -77,7 +77,7 @@ static void tell_past(bool past, uint64_t rate, uint32_t threshold)
 			rate, threshold);
 }
 
-// Measures once a second, and only if a rule needs it.
+// Measures the rate once a second, and only if a rule needs it.
 static void measure_rate(uint64_t now_ms)
 {
 	const struct turn_alternate_config *c = &state.conf->turn.alternate;

@@ -5,8 +5,8 @@
 #include "rates/bucket.h"
 #include "invariant.h"
 
-// After this many failed tries other threads have taken as often. Then account_take() takes without
-// a check: never more than is needed, and that is due like everything else.
+// Maximum number of tries; each fails because another thread has changed the word. After the last
+// one, account_take() takes the tokens for a single datagram without a check.
 #define TRIES 8
 
 // Nanoseconds that a token takes at a rate of 1: a kilobit per second is a bit per millisecond.
@@ -37,7 +37,7 @@ void account_give(const struct account *a, uint64_t tokens)
 	const uint64_t cost = (uint64_t)((unsigned __int128)tokens * unit[a->kind] / a->rate);
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
-	// tokens taken at another rate, or without one, may have cost less
+	// tokens taken at another rate, or without a rate, may have cost less
 	while (!replace_word(a, &was, was > cost ? was - cost : 0))
 		;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One bucket of bytes or datagrams, stored like those of lib/base/rates/bucket.h: as the time until
 // which all taken tokens are paid for. So a bucket is one word, a new rate applies at once, and
-// elapsed time costs nothing. PURE
+// nothing refills buckets as time passes. PURE
 //
-// Several threads take from one bucket. Each takes a piece of its contents, and returns when that
-// is used up. No thread waits for another.
+// Several threads take from one bucket. Each takes a piece of its contents, and the next piece when
+// that is used up. No thread waits for another.
 #pragma once
 
 #include <stdatomic.h>
@@ -22,15 +22,15 @@ struct account {
 	uint64_t now;
 	uint64_t burst; // maximum time by which `due` may be ahead of `now`
 	uint64_t piece; // amount taken at once, beyond the needed amount
-	// The request is for one datagram, which must be relayed some time: a bucket without debt
-	// grants it even if it is larger than the burst.
+	// True if the request is for one datagram: a bucket without debt grants it even if it is
+	// larger than the burst, because it could never pass otherwise.
 	bool single;
 };
 
-// Takes need tokens, above 0, and more to complete a piece, but at most `most`. Returns the number
-// taken: 0, or at least need.
+// Takes at least `need` tokens (above 0), more to complete a piece, and at most `most`. Returns the
+// number taken: 0, or at least `need`.
 uint64_t account_take(const struct account *a, uint64_t need, uint64_t most);
 // Takes tokens even if there are too few: later requests wait for them.
 void account_owe(const struct account *a, uint64_t tokens);
-// Returns tokens that were taken at that rate.
+// Gives back tokens that were taken at the same rate.
 void account_give(const struct account *a, uint64_t tokens);

@@ -13,13 +13,13 @@
 
 #define STRIPE_CHAINS 4096u
 #define CLOSED_LINKS(s) ILIST_LINKS((s)->entry, closed)
-#define OVERFLOW 0u // entry of a stripe that all parties share for which there is no other
+#define OVERFLOW 0u // entry of a stripe that all parties without an entry of their own share
 
 struct account_entry {
 	_Atomic uint64_t due[2][ACCOUNT_KINDS]; // by leg; any worker
-	uint64_t party; // this and the following under the stripe's lock
-	uint32_t open; // number of workers that have it open
-	uint32_t next; // in its chain
+	uint64_t party; // the stripe's lock protects this field and those below
+	uint32_t open; // number of workers that have the account open
+	uint32_t next; // next entry of its chain
 	struct ilist_link closed; // among closed entries, by the time when they were closed
 } __attribute__((aligned(64)));
 
@@ -91,7 +91,7 @@ static void chain_remove(struct stripe *s, uint32_t i)
 	*link = s->entry[i].next;
 }
 
-// Makes an entry for a new party. Returns OVERFLOW if all are open.
+// Makes an entry for a new party. Returns OVERFLOW if all entries are open.
 static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 {
 	uint32_t i = s->fresh, *head = chain_of(s, party_hash);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The accounts of users and realms: one table for all workers, any thread. A worker opens the
-// account of a user with the user's first allocation that relays there, and closes it with the
-// last. turn_meter.h is the public part.
+// The accounts of users and realms: one table for all workers, any thread. A worker opens a user's
+// account when the first of the user's allocations on this worker relays data, and closes it when
+// the last of them ends. turn_meter.h is the public part.
 //
-// Who can exhaust it, from which addresses, and which clients suffer? Only clients with an
+// Who can exhaust the table, from which addresses, and which clients suffer? Only clients with an
 // allocation have an account, and there is room for the users of all possible allocations. A closed
-// account keeps its debt until its entry is needed, the oldest first: a user who ends all
-// allocations and makes new ones still has the old debt. If a stripe of the table is full of open
-// accounts, which takes a distribution that does not occur, later parties share one account of that
-// stripe.
+// account keeps its debt until its entry is reused; the account that was closed first is reused
+// first. So a user who ends all allocations and makes new ones still has the old debt. If a stripe
+// of the table is full of open accounts, later parties share one account of that stripe. No
+// realistic distribution of hashes fills a stripe.
 #pragma once
 
 #include "features/rates/account.h"

@@ -8,7 +8,7 @@
 #include "features/tcp/tcp_table.h"
 
 #define RENEW_BUDGET 64
-#define LEAST 1024 // bytes that make a read worthwhile, if at least this many are wanted
+#define LEAST 1024 // bytes; a smaller credit is not worth a read, unless fewer are wanted
 
 // --- the worker's side ---------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates of bytes that TCP allocations relay (RFC 6062); built only with TCP to peers. An
 // allocation's own account is stored for its port, and the accounts of users and realms are shared
-// by all threads anyway. So a stream thread draws from them as a worker does, and only the worker
-// opens and closes them.
+// by all threads anyway. So a stream thread draws from these accounts as a worker does, but only
+// the worker opens and closes them.
 #pragma once
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ struct turn_tcp_way;
 struct credit_port {
 	_Atomic uint64_t
 		due[2]; // account.h: debt of its own rate, by enum turn_leg; stream threads
-	// Those of its user and its realm; the worker writes them, stream threads read.
+	// Accounts of its user and its realm. The worker writes them, stream threads read them.
 	uint32_t account[2];
 };
 
@@ -52,6 +52,6 @@ bool credit_tick(struct turn_shard *s);
 // credit at present.
 uint32_t credit_take(
 	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms);
-// Returns the rest of the credit, or owes the excess over it.
+// Gives back the unused credit if n->moved is below n->taken, or takes the excess as a debt.
 void credit_settle(struct turn_shard *s, const struct turn_tcp_way *w,
 	const struct turn_tcp_bytes *n, uint64_t now_ms);

@@ -9,8 +9,8 @@
 #include "tables/table.h"
 #include "turn_drop.h"
 
-// Parties without an account: one that never has credit, so that a meter with it always calls
-// turn_meter_ask, and one that always has credit.
+// Parties without an account. PARTY_NONE never has credit, so that turn_meter_take always fails.
+// PARTY_FREE has no limit.
 #define PARTY_NONE 0u
 #define PARTY_FREE 1u
 #define PARTY_FIRST 2u
@@ -53,7 +53,7 @@ static bool is_limited(const struct turn_rates *r, enum turn_rate_of scope)
 
 // --- making --------------------------------------------------------------------------------------
 
-// Users of all possible allocations, and realms.
+// Number of parties: users of all possible allocations, and realms.
 static uint32_t parties_for(uint32_t slots)
 {
 	return PARTY_FIRST + slots + ACCOUNTS_REALMS;
@@ -176,7 +176,7 @@ static uint32_t party_make(struct turn_meters *t, enum turn_rate_of scope, uint6
 }
 
 // The party of a user or realm for one more meter. PARTY_NONE if there is no room, so that nothing
-// passes. That takes a table whose buckets are full at 62 % load.
+// passes. This happens only if buckets of the table are full at 62 % load.
 static uint32_t party_take(struct turn_meters *t, enum turn_rate_of scope, uint64_t party_hash)
 {
 	uint32_t i = party_find(t, party_hash);
@@ -239,7 +239,7 @@ static void meter_begin(struct turn_shard *s, uint32_t slot)
 	if (is_limited(r, TURN_RATE_REALM))
 		m->realm = party_take(t, TURN_RATE_REALM,
 			accounts_realm(t->accounts, alloc_policy(s, slot)->realm));
-	party_give(s, user); // after taking the new ones, so that an unchanged party stays open
+	party_give(s, user); // after taking the new parties, so that an unchanged one stays open
 	party_give(s, realm);
 	m->left[0] = m->left[1] = 0;
 	m->serial = t->serial;
@@ -300,7 +300,7 @@ static uint64_t credit_kind(const struct account *a, uint64_t left, uint64_t wan
 	return a->due == NULL ? most : left + account_take(a, want - left, most);
 }
 
-// Fills a credit up to a cost, if possible. True if it suffices.
+// Fills a credit up to a cost, if possible. True if the credit covers the cost.
 static bool credit_fill(uint64_t *left, const struct account source[ACCOUNT_KINDS], uint64_t cost)
 {
 	const uint64_t bytes =

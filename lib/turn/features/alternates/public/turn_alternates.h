@@ -7,7 +7,7 @@
 
 #include "addr.h"
 
-// A server to which clients of this one are sent.
+// Another server, to which this server sends clients.
 struct turn_alternate {
 	struct addr addr;
 	char *name; // in its certificate, for TLS and DTLS; NULL = this server's name
@@ -18,10 +18,10 @@ struct turn_alternate {
 
 // Selects the new allocations that are refused.
 enum turn_alternates_when {
-	TURN_ALTERNATES_DRAIN, // all whose client has an alternate of its family
+	TURN_ALTERNATES_DRAIN, // those of clients whose family some alternate has
 	// As DRAIN, except an Allocate with the token of a reservation that this server has made.
 	TURN_ALTERNATES_ALWAYS,
-	TURN_ALTERNATES_DATAGRAMS, // as ALWAYS, while the box relays as much as it may
+	TURN_ALTERNATES_DATAGRAMS, // as ALWAYS, while the box relays too many datagrams
 	TURN_ALTERNATES_ALLOCATIONS, // as ALWAYS, at min_allocations and above
 };
 

@@ -35,7 +35,7 @@ struct turn_party {
 // The meter of a slot. Zeroed, it belongs to no allocation yet, and turn_meter_ask sets it up.
 struct turn_meter {
 	uint64_t left[2]; // remaining credit of the allocation; by enum turn_leg
-	uint64_t due[2][2]; // its account: see account.h
+	uint64_t due[2][2]; // the allocation's account (account.h), by leg and kind
 	uint32_t user, realm; // parties
 	uint16_t serial; // serial of turn_meters when it was set up
 	// Datagrams dropped by the rate of the allocation, the user, the realm; each stops at
@@ -50,8 +50,8 @@ struct turn_meters {
 	struct turn_party *party; // party 0 never has credit
 	uint32_t nb_slots;
 	uint16_t serial; // changes with the rates; never 0
-	bool wide; // there are rates of users or realms
-	bool on; // there are rates
+	bool wide; // rates of users or realms are limited
+	bool on; // any rate is limited
 	// Used by features/rates/meters.c only:
 	struct turn_accounts *accounts; // shared with other workers
 	uint32_t nb_parties, head, fresh;
