@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The prompt of --interactive, with testpmd's commands. Traffic goes on while the user types.
+// The prompt of --interactive, with testpmd's commands. Traffic continues while the user types.
 #include "prompt.h"
 
 #include <poll.h>

@@ -16,8 +16,8 @@ HELP = b"slipring-exporter: / and /status.json for people, /metrics for Promethe
 TEXT = "text/plain; charset=utf-8"
 PHRASES = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed"}
 PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}
-# Every answer has these: no other site may read, frame or keep it, and it loads and runs nothing. The
-# status page has a policy of its own.
+# Headers of every answer: no other site may read, frame or keep it, and it loads and runs nothing. The
+# status page has its own policy.
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",

@@ -230,8 +230,8 @@ static const struct conf_driver *find_any(const struct conf_drivers *d, const ch
 	return found;
 }
 
-// Ends a line with the place of a field's value. fallback says what decides if the profile does
-// not.
+// Ends a line with the file and line of a field's value. fallback: what decides the value if the
+// profile does not.
 static void end_line(
 	FILE *out, const struct conf_driver *d, const void *field, const char *fallback)
 {

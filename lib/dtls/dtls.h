@@ -12,7 +12,7 @@
 struct ssl_cipher_st; // libssl's SSL_CIPHER
 struct ssl_ctx_st; // libssl's SSL_CTX
 
-// Most bytes that a record adds to a message: header, explicit nonce, tag.
+// Maximum number of bytes that a record adds to a message: header, explicit nonce, tag.
 #define DTLS_OVERHEAD_MAX (13 + 8 + 16)
 #define DTLS_MESSAGE_MAX 16384 // RFC 5246 section 6.2.1
 
@@ -41,8 +41,8 @@ struct dtls_handshake;
 // True if sessions support the cipher.
 bool dtls_supports(const struct ssl_cipher_st *c);
 // Makes the server's end of a handshake whose client has returned its cookie; w->in is that
-// ClientHello, and mtu the most bytes of a datagram. NULL if the ClientHello cannot be used, or
-// without memory.
+// ClientHello. mtu: maximum length of a datagram in bytes. NULL if the ClientHello cannot be used,
+// or without memory.
 struct dtls_handshake *dtls_open(struct ssl_ctx_st *ctx, uint16_t mtu, struct dtls_wire *w);
 // True if a datagram has an encrypted record.
 bool dtls_is_sealed(const uint8_t *data, size_t len);

@@ -9,7 +9,7 @@
 
 struct dtls_keys {
 	enum aead aead;
-	// The client's and the server's. AES-GCM uses 4 bytes of each salt (RFC 5288 3).
+	// [0] of the client, [1] of the server. AES-GCM uses 4 bytes of each salt (RFC 5288 3).
 	uint8_t key[2][AEAD_KEY_MAX], salt[2][AEAD_NONCE_LEN];
 	uint64_t next[2]; // by epoch: our first unused sequence number
 	uint64_t nonce; // the next explicit part of AES-GCM's nonce, sent in each record

@@ -39,7 +39,7 @@ static int64_t min_wait(int64_t a, int64_t b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-// How long to wait for clients, in ms. Sleeps itself where a scan needs less than 1 ms.
+// Milliseconds to wait for clients. If a scan is due in less than 1 ms, the function itself sleeps.
 static int wait_ms(int64_t scans_us, uint64_t now_ms, uint64_t tick_ms)
 {
 	const struct timespec pause = {.tv_nsec = scans_us * 1000};

@@ -54,9 +54,9 @@ void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_ne
 // Sets the sources whose connections count only in the total: the first STREAM_TRUSTED_MAX of n
 // prefixes.
 void conn_limits_trust(struct conn_limits *c, const struct prefix *trusted, unsigned int n);
-// True if a source is among them.
+// True if a source is in one of these prefixes.
 bool conn_limits_trusts(struct conn_limits *c, const struct addr *source);
-// Counts a connection in the total only, and uncounts it. False if the limit is reached.
+// Counts a connection in the total only (false if the limit is reached), and uncounts it.
 bool conn_limits_take_total(struct conn_limits *c);
 void conn_limits_give_total(struct conn_limits *c);
 // Counts a connection of a source, unless a limit forbids it.

@@ -12,8 +12,8 @@
 
 #define NAP_MIN_US 50 // shortest nap, in microseconds
 #define NAP_MAX_US 300 // longest nap, unless configured otherwise
-#define NAP_WORTH 20 // a nap lasts this many times its cost, which wakes of workers add to
-#define NAP_GATHERS 16 // tenths of a message per nap, from which naps save more than they cost
+#define NAP_WORTH 20 // a nap lasts this many times its cost; wakes of workers add to the cost
+#define NAP_GATHERS 16 // naps save more than they cost from this many tenths of a message per nap
 
 // State of one thread; nap_init initialises it.
 struct nap {

@@ -327,8 +327,8 @@ static inline void tuple_used(struct turn_shard *s, const struct turn_view *v)
 #undef X
 }
 
-// Routes a datagram at a line of a feature, which leads to an allocation. False if its line is not
-// of such a state.
+// Routes a datagram whose line has a state of a feature, by the allocation that this line leads to.
+// False if the line has another state.
 static bool route_line(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {

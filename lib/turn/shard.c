@@ -77,8 +77,8 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 	};
 }
 
-// Room for clients whose allocations are made on other workers: those that RESERVATION-TOKENs lead
-// there, those restored from a state area, and those that find no port although all workers have
+// Room for clients whose allocations are made on other workers: because of a RESERVATION-TOKEN,
+// because a state area was restored, or because there was no free port although all workers have
 // about the same number of clients.
 static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 {
@@ -89,8 +89,8 @@ static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 	return part > LEADS ? part : LEADS;
 }
 
-// Ports are counted by family and user; shared ones, which have both families, in the counter of
-// IPv6.
+// Ports are counted by family and user. Shared ports have both families; the counter of IPv6 counts
+// them.
 static size_t port_users_size(const struct turn_shard_params *p, bool is_v4, uint32_t slots)
 {
 	const bool is_used = relay_map_shares(p->map) ? !is_v4 : relay_map_ports(p->map, is_v4) > 0;

@@ -84,7 +84,7 @@ struct turn_shard {
 	TURN_PARTS(X)
 #undef X
 	struct turn_stats stats;
-	struct sums_ahead ahead; // amounts that stats.sums counted too many
+	struct sums_ahead ahead; // amounts by which stats.sums is ahead
 	struct state_writer state; // the records that survive the process
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);

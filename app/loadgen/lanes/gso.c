@@ -9,8 +9,9 @@
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 
-// Most datagrams in a super-frame. Two late bursts that meet in the outbox are not joined. Peers
-// alone in their process do not know the clients' burst, so they join as many as they can.
+// Maximum number of datagrams in a super-frame. Two late bursts that meet in the outbox are not
+// joined. A process with peers only does not know the clients' burst, so it joins as many datagrams
+// as it can.
 static uint16_t burst_most(const struct config *c)
 {
 	return c->role == ROLE_PEER ? UINT16_MAX : (uint16_t)c->burst;

@@ -142,7 +142,7 @@ static bool run_timers(struct lane *l)
 			return i > 0;
 		}
 	}
-	return true; // more may be due: go on in the next round
+	return true; // more may be due: continue in the next round
 }
 
 // --- phases --------------------------------------------------------------------------------------

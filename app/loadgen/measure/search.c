@@ -20,10 +20,10 @@
 // resolution is relative.
 //
 // A stall can make a rate fail that the server sustains. The search would then never try a higher
-// rate again. So the failure that would end the search gets a second round, of twice the trials
-// and one. If that round passes, the failure was noise: the rate counts as passed, and the search
-// goes on above it. A pass needs no second round: noise takes packets away, it does not deliver
-// them.
+// rate again. So the failure that would end the search gets a second round, with twice as many
+// trials plus one. If that round passes, the failure was noise: the rate counts as passed, and the
+// search continues above it. A pass needs no second round: noise takes packets away, it does not
+// deliver them.
 
 static bool params_valid(const struct search_params *p)
 {

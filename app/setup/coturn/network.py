@@ -61,7 +61,7 @@ class Network:
         return list(dict.fromkeys(a for a in named if not a.is_unspecified))
 
     def check_device(self, name):
-        """Both keys name one interface; the ports may be on others."""
+        """Each of these keys names one interface; the ports may be on others."""
         line, device = self.settings.line(name), self.settings.get(name)
         if device and device not in [port.interface for port in self.ports]:
             has = " and ".join(port.device for port in self.ports)

@@ -8,8 +8,8 @@ struct conf;
 struct conf_ctx;
 struct conf_port;
 
-// Adds the loopback port to conf.ports if peers.allow, or that of a realm, names an address of a
-// packet port. Call it after VLANs have become ports, before all other checks. 0 or -EINVAL.
+// Adds the loopback port to conf.ports if peers.allow, or peers.allow of a realm, has an address of
+// a packet port. Call it after VLANs have become ports, before all other checks. 0 or -EINVAL.
 int conf_beside_expand(struct conf_ctx *x);
 // True if programs of this machine can be reached at the port's addresses, given the loopback port.
 bool conf_beside_may(const struct conf_port *p);

@@ -29,16 +29,16 @@
 #include "path/worker.h"
 
 // LEAVE is for moves only: everything on the old addresses ends before any thread knows the new
-// ones, so nothing ends on these. LOWER asks one worker after the other: two workers that see at
-// the same time that a user has one allocation too many would end two.
+// ones, so nothing on the new ones ends. LOWER asks one worker after the other: two workers that
+// see at the same time that a user has one allocation too many would end two.
 enum phase { LEAVE, TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
-	struct turn_policy *policy; // the new one; when all workers have it, the old one; like hot
+	struct turn_policy *policy; // the new one until all workers have it, then the old one
 	struct hot *hot;
 	bool taken; // all workers have the new policy
-	struct streams_listeners listeners; // storage for streams
+	struct streams_listeners listeners; // storage that `streams` points to
 	struct stream_config streams;
 	struct stream_renewal *certificates; // NULL: certificates stay as they are
 	struct turn_judge *judge, *lower; // lower: NULL if quotas end no allocations

@@ -36,8 +36,8 @@ void streams_stop(struct dp *d);
 // Frees the content of the rings. Call it after threads and workers have stopped.
 void streams_drain(struct dp *d);
 void streams_free(struct dp *d);
-// Bytes of memory that streams_create allocates, without the tables by slot; and the bytes of these
-// for a worker with `slots` slots.
+// Bytes of memory that streams_create allocates, without the tables by slot. The second function is
+// for these tables of a worker with `slots` slots.
 size_t streams_size(const struct conf *c);
 size_t streams_slots_size(const struct conf *c, uint32_t slots);
 extern const struct stream_ops streams_ops; // ctx is the struct dp
@@ -54,7 +54,7 @@ void streams_asked(struct worker *w, const struct turn_view *v);
 // Sends an answer to the client of v, whose request is in m. Consumes the packet.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// Gives a message of another kind in m to the thread of the client of v, whose request was in m.
+// Sends a message in m that is no answer to the thread of the client of v, whose request was in m.
 // Consumes the packet.
 void streams_send(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, enum mbuf_meta_down kind);

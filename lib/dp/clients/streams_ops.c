@@ -124,7 +124,7 @@ static uint8_t kind_of(uint8_t down)
 	return STREAM_BYTES;
 }
 
-// Takes no more entries than it can give back, even if it can keep no buffer as a spare.
+// Takes at most as many entries as the ring up has room for: each buffer may have to go back there.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {

@@ -31,6 +31,6 @@ uint16_t path_mtu(const struct worker *w, uint8_t port, const struct endpoint *s
 bool path_mtu_lowered(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst);
 // Learns from an error for which too_big is true, about a packet that we have sent for the live
-// allocation of a slot. out_leg: the end of its line that the packet was for, as in hop.
+// allocation of a slot. out_leg: the end of its line that the packet was for (enum turn_leg).
 void path_mtu_learn(
 	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int out_leg);

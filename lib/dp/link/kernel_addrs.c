@@ -25,7 +25,7 @@
 #include "turn_relay_map.h"
 
 #define LOOK_MS 100
-#define TELL_MS 5000 // between two lines about the waiting
+#define TELL_MS 5000 // between two log lines while the start waits
 #define ROUTER_MS 3000 // wait for a default router, after all addresses are there
 #define FIND_TICKS 10 // between two checks for a recreated interface
 
@@ -93,7 +93,8 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 	return true;
 }
 
-// True if an address of a family is missing, or, with router, a default router for one.
+// True if an address of a family is missing or, if router is true, the default router of that
+// family.
 static bool is_missing(const struct waiting *w, bool is_v4, bool router)
 {
 	if (!conf_learns(w->port, is_v4))
@@ -362,9 +363,9 @@ void kernel_addrs_tick(struct dp *d)
 
 // --- replacements --------------------------------------------------------------------------------
 
-// The replacement of an address that the network has assigned, or NULL if it is still right. A
-// deprecated address is no replacement: it must not be used for new communication, as an allocation
-// would.
+// The replacement of an address that the network has assigned, or NULL if the address is still
+// right. A deprecated address is no replacement: it must not be used for new communication, such as
+// an allocation.
 static const struct addr_wanted *find_wanted(
 	const struct of_port *o, uint32_t i, struct addr_wanted *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our addresses: what a packet is for, and which sources are certainly ours.
+// Our addresses: finds the listener or relay port of a packet, and sources that are certainly ours.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -153,7 +153,8 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 				turn_mark_client(0, t->listener[l->listener_from].index);
 		}
 	}
-	// a listener on no port would silently receive nothing; the kernel has those over streams
+	// a listener whose address no port has would silently receive nothing; listeners over TCP
+	// and TLS belong to the kernel
 	for (uint32_t k = 0; k < c->nb_listeners; k++)
 		added += turn_listener_is_stream(&c->listeners[k]);
 	return added == c->nb_listeners ? 0 : -EINVAL;

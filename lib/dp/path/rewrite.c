@@ -32,8 +32,8 @@
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// The checksum of the new datagram, from the bytes that are removed and added: all except the kept
-// ones. Kept bytes that move by an odd distance swap places within their 16-bit words.
+// Updates the checksum by all bytes that are removed or added; the kept bytes need no reading. Kept
+// bytes that move by an odd distance swap places within their 16-bit words.
 static uint16_t checksum_update(const uint8_t *payload, const struct net_frame *f,
 	const struct rewrite *r, uint16_t new_len)
 {
@@ -243,8 +243,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
 		r->ip_id = rewrite_ip_id(w);
-		// RFC 8656 13: DONT-FRAGMENT has no effect on datagrams that came over IPv6; 15:
-		// over TCP it has
+		// DONT-FRAGMENT has no effect on datagrams that came over IPv6 (RFC 8656 13), but
+		// it has on messages that came over TCP (RFC 8656 15)
 		r->df = f.df || (r->df && (f.is_v4 || r->fresh));
 		cut = rewrite_may_fragment(v, &f, addr_is_v4(&r->dst->addr), r->df);
 		r->may_fragment = wire && cut;

@@ -34,7 +34,7 @@ enum dp_capture_kind {
 
 struct dp_capture_frame {
 	uint64_t ns; // time of day
-	uint64_t id; // of its allocation; 0 = no selected one
+	uint64_t id; // of its allocation; 0 = not of a selected allocation
 	struct endpoint client; // message: its sender or receiver; port 0 = unknown
 	uint32_t len, cut; // bytes of the original, and bytes in data
 	uint32_t tag; // 0, or the VLAN tag that the port took off and DP_CAPTURE_TAGGED

@@ -7,8 +7,8 @@
 
 #define STEER_LOOK_MS 1000 // interval of the checks
 #define STEER_JUDGE_S 10 // number of equal results in a row before the verdict changes
-// Share of the packets that come in elsewhere: above the first it is bad, at or below the second it
-// is good.
+// Share of the packets that arrive on the wrong queue: a check is bad above the first limit, and
+// good at or below the second one.
 #define STEER_BAD_PERMILLE 10
 #define STEER_GOOD_PERMILLE 5
 

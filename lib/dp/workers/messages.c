@@ -43,7 +43,7 @@ void messages_neighbour(
 		mbuf_meta_of(m)->port = port;
 		mbuf_meta_of(m)->from_ask = from_ask;
 		mbuf_meta_of(m)->neighbour = *msg;
-		// a lost one does no harm: a worker that needs the answer asks again
+		// a lost message does no harm: a worker that needs the answer asks again
 		send_message(w, dst, m);
 	}
 }

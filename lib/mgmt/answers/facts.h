@@ -21,7 +21,7 @@ struct facts {
 	struct facts_look now; // for the current request
 };
 
-// open allocates the counters: 0 or -ENOMEM. tick: call it about once a second.
+// Allocates the counters. Returns 0 or -ENOMEM. Call facts_tick about once a second.
 int facts_open(struct control *k);
 void facts_tick(struct control *k);
 void facts_close(struct control *k);

@@ -72,7 +72,7 @@ static const int never[] = {
 	SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_mknodat, SYS_vhangup, SYS_nfsservctl,
 	SYS_lookup_dcookie, SYS_kcmp, SYS_io_uring_setup, SYS_open_tree, SYS_move_mount, SYS_fsopen,
 	SYS_fsmount, SYS_pidfd_getfd,
-#ifndef __SANITIZE_ADDRESS__ // at the end it looks for leaks by tracing its threads
+#ifndef __SANITIZE_ADDRESS__ // the sanitizer looks for leaks at exit by tracing the threads
 	SYS_ptrace,
 #endif
 #ifdef __x86_64__
@@ -90,7 +90,7 @@ struct filter {
 };
 
 // Adds a rule: the action for a system call. If nb is 1, the rule applies only if the argument
-// matches. A rule without an argument that the call already has stays in force.
+// matches. If the call already has a rule without an argument, that rule stays in force.
 static void add_rule(
 	struct filter *f, uint32_t action, int call, unsigned int nb, struct scmp_arg_cmp arg)
 {

@@ -166,9 +166,9 @@ static void tell_where(int signal)
 	put_line(&o, state.path, "");
 }
 
-// Restores the default action. It follows when the handler returns: through the same fault, or
-// through the signal that is pending until then. The kernel spares process 1 of a container from
-// default actions, so it ends with the status that a shell gives them.
+// Restores the default action, which ends the process when the handler returns: by the same fault,
+// or by the signal that is pending until then. In process 1 of a container the kernel ignores
+// default actions, so that process exits with the status that a shell shows for the signal.
 static void reraise_signal(const siginfo_t *info)
 {
 	if (getpid() == 1)

@@ -10,7 +10,7 @@
 #include "log/log.h"
 
 #define WINDOW_MS 10000
-#define WINDOWS 3 // wrong ones in a row, until it is logged
+#define WINDOWS 3 // wrong windows in a row before the log says so
 #define WRONG 20 // thousandths; NTP slews by less
 #define RIGHT 10
 

@@ -92,7 +92,7 @@ void insn_load_map(struct insns *p, uint8_t reg, int map)
 			.dst_reg = reg,
 			.src_reg = BPF_PSEUDO_MAP_VALUE,
 			.imm = map});
-	insn_put(p, (struct bpf_insn){0}); // its upper half: an offset
+	insn_put(p, (struct bpf_insn){0}); // upper half of the 64-bit value: an offset
 }
 
 void insn_exit(struct insns *p)

@@ -18,11 +18,11 @@ struct insns {
 
 // The jumps to one target; {0} = no jumps yet.
 struct insn_jumps {
-	int16_t last; // 1 + the index of the last jump; its offset has that of the jump before it
+	int16_t last; // 1 + index of the last jump; the offset of each jump links the one before
 };
 
 void insn_put(struct insns *p, struct bpf_insn i);
-// A jump under no condition.
+// An unconditional jump.
 void insn_jump(struct insns *p, struct insn_jumps *jumps);
 // Jumps if a comparison (BPF_JEQ, ...) of a 32-bit register with a value holds.
 void insn_jump_if(

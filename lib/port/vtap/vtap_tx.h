@@ -8,8 +8,8 @@
 
 struct port;
 
-// Most segments of a super-frame. Every kernel with USO accepts 64 of UDP. 256 of TCP make 64 KB of
-// the smallest usual segments.
+// Maximum number of segments of a super-frame. Every kernel with USO accepts 64 segments of UDP.
+// 256 segments of TCP, if they have the smallest usual size, make 64 KB.
 #define VTAP_USO_SEGMENTS 64
 #define VTAP_TSO_SEGMENTS 256
 #define VTAP_SUPER_BUFS 64

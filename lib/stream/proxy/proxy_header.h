@@ -28,17 +28,17 @@ enum proxy_header_answer {
 };
 
 struct proxy_header {
-	// Least length of the header, judged by its first bytes: PROXY_TEXT_LEAST, then in version
-	// 2 PROXY_HEADER_FIRST, and after that many bytes the exact length. So reading up to len
-	// bytes takes none of the client's bytes.
+	// Minimum length of the header, as far as its first bytes tell: PROXY_TEXT_LEAST at first,
+	// PROXY_HEADER_FIRST for version 2, and the exact length once that many bytes are there. So
+	// reading up to len bytes takes none of the client's bytes.
 	size_t len;
 	struct endpoint client; // of PROXY_HEADER_CLIENT
 };
 
 // Reads the first n bytes of a connection. n may have any value; at most len bytes are used. The
-// answer to a prefix of a header is PROXY_HEADER_SHORT, or that to the complete header: invalid
-// bytes are detected at the first wrong byte. Headers of version 2 of more than room bytes are
-// refused; those of version 1 have at most PROXY_TEXT_LONGEST bytes, by the specification.
+// answer to a prefix of a header is PROXY_HEADER_SHORT, or the answer to the complete header if the
+// prefix decides it: errors are detected at the first wrong byte. Headers of version 2 with more
+// than room bytes are refused; those of version 1 have at most PROXY_TEXT_LONGEST bytes.
 //
 // PROXY_HEADER_OWN is for the command LOCAL, which balancers use for health checks, and for address
 // families that no client of TURN over TCP has: UNKNOWN (2.1), UNSPEC, UNIX and datagrams (2.2).

@@ -36,7 +36,7 @@ const char *const denied_by_default[] = {
 	"192.0.0.192/32", // Oracle, classic: metadata
 	"199.36.153.4/30", // Google: restricted.googleapis.com
 	"199.36.153.8/30", // Google: private.googleapis.com
-	"2600:2d00:2:1000::/64", // both over IPv6
+	"2600:2d00:2:1000::/64", // Google: these two services over IPv6
 	"2600:2d00:2:2000::/64",
 	"fd20:ce::254/128", // Google: metadata
 	"fd00:ec2::/32", // Amazon: metadata, name server, time

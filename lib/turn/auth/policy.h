@@ -90,7 +90,7 @@ bool policy_has_key(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_
 // errno value; policy_free_realm frees a partial result in either case.
 int policy_make_realm(
 	struct turn_policy *p, const struct turn_realm *realm, struct stun_crypto *crypto);
-// Frees them, and p itself.
+// Frees these parts, and p itself.
 void policy_free_realm(struct turn_policy *p);
 
 // Makes the parts of a policy that depend on the box's addresses and on the rules for peers: the

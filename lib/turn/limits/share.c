@@ -55,7 +55,7 @@ static uint32_t *second_of(const struct share *s, uint64_t user)
 	return &s->of_user[s->mask + 1 + (user >> SECOND_SHIFT & s->mask)];
 }
 
-// Records that a user holds, or more if the user shares both counters with others.
+// Number of records that a user holds. It is too high if the user shares both counters with others.
 static uint32_t held_by(const struct share *s, uint64_t user)
 {
 	const uint32_t a = *first_of(s, user), b = *second_of(s, user);
@@ -69,7 +69,7 @@ static void count_user(struct share *s, uint64_t user, uint32_t more)
 	*second_of(s, user) += more;
 }
 
-// Records freed in this round beyond the slack, which cannot be allocated yet.
+// Number of records freed in this round beyond the slack. They cannot be allocated yet.
 static uint32_t not_back(const struct share *s)
 {
 	return s->given > SHARE_SLACK / 2 ? s->given - SHARE_SLACK / 2 : 0;

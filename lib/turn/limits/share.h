@@ -30,8 +30,8 @@ struct share {
 	uint32_t *of_user;
 };
 
-// A share of a pool whose rest has size records, of which one user may hold this percentage: at
-// least one, or nobody could have any.
+// A share of a pool whose rest has size records. One user may hold this percentage of the rest, and
+// at least one record.
 struct share share_part(uint32_t sure, uint32_t size, uint32_t percent);
 // Number of records that a pool needs for this number of allocations.
 uint32_t share_records(const struct share *s, uint32_t allocations);

@@ -13,7 +13,7 @@
 // five networks are needed to use up a name.
 #define GUESSES_NETWORK 20
 #define GUESSES_NAME 100
-// Fraction (1/n) of it for a name at a source that has nothing left.
+// A source that has nothing left still gets 1/n of limits.guesses for each name.
 #define GUESSES_PAIR 10
 // Multiple of a source's answers for its /48. Addresses may be spoofed here, and a /48 may be
 // 65,536 households: it takes more packets to silence a /48 by spoofing than to silence a source.

@@ -8,7 +8,8 @@
 
 #include "limits/striped.h"
 
-// This bit of a hash marks the key of a network: such a count is dropped for the others.
+// This bit of a hash marks the key of a network. Its count is dropped if a key of another kind
+// needs the entry.
 #define STRIPE_NETWORK (UINT64_C(1) << 39)
 
 // Any worker takes the lock; only its holder reads and writes the rest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the address by which a peer sees an allocation. It takes one pass over the prefixes of all
-// pools, and nothing if there are no pools.
+// Finds the address by which a peer sees an allocation. This costs one pass over the prefixes of
+// all pools, or nothing if there are no pools.
 #include "relayed/relay_pools.h"
 
 #include <stdlib.h>

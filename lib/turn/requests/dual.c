@@ -92,7 +92,7 @@ static void count_half(struct turn_shard *s, bool has_family)
 		s->stats.half_family++;
 }
 
-// Looks for another worker that has the missing addresses: both, or the one family.
+// Looks for another worker that has the missing addresses: of both families, or of one.
 static void seek_elsewhere(struct turn_request *r, enum relay_ports_kind kind, bool v4, bool v6,
 	enum turn_refusal refusal)
 {
@@ -101,7 +101,8 @@ static void seek_elsewhere(struct turn_request *r, enum relay_ports_kind kind, b
 	elsewhere_allocate(r, &want, refusal);
 }
 
-// This worker has neither. A worker that has both is preferred to one that has one of them.
+// This worker has an address of neither family. A worker that has both is preferred to one that has
+// one of them.
 static enum turn_refusal seek_either(struct turn_request *r, enum relay_ports_kind kind,
 	enum turn_refusal why_v4, enum turn_refusal why_v6)
 {
@@ -119,7 +120,8 @@ static enum turn_refusal seek_either(struct turn_request *r, enum relay_ports_ki
 	return why_v4 != TURN_REFUSED_FAMILY ? why_v4 : why_v6;
 }
 
-// One of the two is allocated. If another worker has both, the client's home has both made there.
+// One of the two addresses is allocated. If another worker has both families, the client's home has
+// both allocations made there.
 static enum turn_refusal seek_missing_half(struct turn_request *r, enum relay_ports_kind kind,
 	const struct taken *one, enum turn_refusal refusal)
 {

@@ -51,7 +51,7 @@ static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
 	return state_realm_tag(&s->state.key, p->number, p->realm);
 }
 
-// Fills in the client of an allocation, and what features keep of it.
+// Fills in the client of an allocation, and the data that features keep for it.
 static void put_client(const struct turn_shard *s, uint32_t slot, struct state_alloc *body)
 {
 	const struct turn_line *l = alloc_at(s, slot);

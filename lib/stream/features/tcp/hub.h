@@ -15,8 +15,8 @@
 #define HUB_NONE UINT32_MAX
 #define HUB_CONNECTS 8192 // rate buckets for the Connects of users
 #define HUB_UNJUDGED 8 // limit of connections to a port that wait for the worker's decision
-// Work that a thread does at most while it holds the lock: a check costs 1, closing, which takes
-// some system calls, HUB_END_COST.
+// Maximum work of a thread while it holds the lock. A check costs 1. Closing a connection costs
+// HUB_END_COST, because it takes several system calls.
 #define HUB_PORTION 512
 #define HUB_END_COST 32
 

@@ -6,7 +6,7 @@
 #include "features/mobility/move.h"
 #include "features/mobility/ticket.h"
 
-// Requests without a ticket, and shards without mobility, take no call.
+// Requests without a ticket, and shards without mobility, need no function call.
 #define MOVE_HAS_TICKET(r) stun_has(&(r)->m, STUN_MOBILITY_TICKET)
 #define MOVE_IS_NAMED(r) ((r)->m.method == STUN_REFRESH && MOVE_HAS_TICKET(r))
 #define MOVE_WANTED(r) (MOVE_HAS_TICKET(r) ? move_wanted(r) : TURN_GRANTED)

@@ -18,7 +18,7 @@ struct turn_tallies {
 
 // The worker's tally for an allocation's realm; NULL for the first realm.
 struct tally *tallies_of(const struct turn_shard *s, uint32_t slot);
-// Shards that have had one realm only take no call.
+// A shard that has had only one realm needs no function call.
 #define TALLIES_OF(s, slot)                                                            \
 	((s)->tallies != NULL && __atomic_load_n(&(s)->tallies->any, __ATOMIC_RELAXED) \
 			? tallies_of(s, slot)                                          \

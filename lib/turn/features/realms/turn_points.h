@@ -5,7 +5,7 @@
 #include "features/realms/realms.h"
 #include "features/realms/tallies.h"
 
-// With a single realm they take no call.
+// With a single realm they need no function call.
 #define REALMS_NB(p) ((p)->realms != NULL ? (p)->realms->nb : 0)
 #define REALMS_NTH(p, i) ((p)->realms->list[i])
 #define REALMS_NUMBERED(p, number) ((p)->realms == NULL ? (p) : (p)->realms->by_number[number])

@@ -17,7 +17,7 @@ enum turn_refusal reserve_named(struct turn_request *r, uint32_t lifetime_s);
 // Makes the allocation on an even port of this family, and reserves the odd one above it. Both
 // count in the quota.
 enum turn_refusal reserve_pair(struct turn_request *r, bool is_v4, uint32_t lifetime_s);
-// A request with EVEN-PORT has made an allocation, whose answer is next.
+// Call it when a request with EVEN-PORT has made an allocation, before its answer is made.
 void reserve_made(const struct turn_request *r, uint32_t slot);
-// Appends the token of such an allocation.
+// Appends the token of such an allocation to the answer.
 void reserve_put(struct turn_request *r, uint32_t slot);

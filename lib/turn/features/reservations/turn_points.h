@@ -5,7 +5,7 @@
 #include "features/reservations/reservation.h"
 #include "features/reservations/reserve.h"
 
-// Requests without these attributes take no call.
+// Requests without these attributes need no function call.
 #define RESERVE_HAS_TOKEN(r) stun_has(&(r)->m, STUN_RESERVATION_TOKEN)
 #define RESERVE_WANTED(r) (RESERVE_HAS_TOKEN(r) ? reserve_wanted(r) : TURN_GRANTED)
 #define RESERVE_MADE(r, slot) (stun_has(&(r)->m, STUN_EVEN_PORT) ? reserve_made(r, slot) : (void)0)

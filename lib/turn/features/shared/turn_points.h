@@ -7,7 +7,7 @@
 #include "features/shared/shared.h"
 #include "features/shared/shared_map.h"
 
-// Shards without shared ports take no call.
+// A shard without shared ports needs no function call.
 #define SHARED_ROUND(s) ((s)->shared.nb > 0 ? shared_round(s) : (void)0)
 
 #define SHARED_POLICY_VALUES(X)                 \
