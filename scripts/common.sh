@@ -2,7 +2,7 @@
 # Sourced by the other scripts (top must be set): packages, builds, colours.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-# Packages that a fresh Debian 12 or 13 needs to build the appliance and its tests, to test and to show it.
+# Packages that a fresh Debian 12 or 13 needs to build the server and its tests, to test and to show it.
 build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
 libmnl-dev libjansson-dev libseccomp-dev libunistring-dev libcmocka-dev python3"
 packages="$build_packages dpdk coturn haproxy iproute2 iputils-ping ethtool tcpdump procps python3-venv

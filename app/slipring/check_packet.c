@@ -89,8 +89,8 @@ static bool is_listener_port(const struct turn_config *t, unsigned int port)
 	return false;
 }
 
-// Parses a line of /proc/net/udp: "123: 00000000:0035 00000000:0000 07 ...". Sockets of the
-// loopback lose nothing.
+// Parses a line of /proc/net/udp: "123: 00000000:0035 00000000:0000 07 ...". A packet port takes
+// nothing from sockets on loopback addresses.
 static bool read_socket(const char *line, unsigned int *port, bool *loopback)
 {
 	char address[33];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A buffered source of random bytes. The caller supplies the generator: OpenSSL's DRBG in the
-// appliance, a seeded one in tests. One per worker; never shared.
+// server, a seeded one in tests. One per worker; never shared.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct csprng {
-	// Fills len bytes; must not fail (the appliance aborts at start if the DRBG has no
+	// Fills len bytes; must not fail (the server aborts at its start if the DRBG has no
 	// entropy).
 	void (*fill)(void *ctx, void *buf, size_t len);
 	void *ctx;

@@ -15,7 +15,7 @@
 // The place, the function and the condition of the ASSERT that has failed; "" before.
 extern char invariant_text[512];
 
-// Prints them to standard error, and aborts.
+// Prints its three texts to standard error, and aborts.
 _Noreturn void invariant_failed(const char *place, const char *function, const char *condition)
 	__attribute__((cold));
 #else

@@ -5,8 +5,8 @@
 
 #include "turn_line.h"
 
-// States of a line. Redirects and all later ones relay no datagrams: the data path tests for them
-// in one comparison.
+// States of a line. ALLOC_REDIRECT and all states after it relay no datagrams: the data path tests
+// for them in one comparison.
 enum alloc_state {
 	ALLOC_FREE,
 	ALLOC_LIVE,
@@ -50,9 +50,9 @@ static inline uint64_t *redirect_user(struct turn_line *l)
 	return &l->end[TURN_FROM_PEER].d[1];
 }
 
-// A path has an end time like a redirect. Its `channel` is the worker with the redirect to it
-// (TURN_NO_WORKER: this worker is its client's home). These two hold the slot of its allocation,
-// and the stream of the Refresh's view.
+// A path has an end time like a redirect. Its `channel` is the worker that has the redirect to the
+// path (TURN_NO_WORKER: this worker is the client's home). The next two fields are the slot of the
+// allocation, and the stream of the Refresh's view.
 static inline uint32_t *line_path_slot(struct turn_line *l)
 {
 	return &l->sums;

@@ -4,5 +4,5 @@
 
 #include <stdio.h>
 
-// Prints it. Any thread.
+// Prints this text. Any thread.
 void help_print(FILE *out);

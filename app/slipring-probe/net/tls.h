@@ -13,7 +13,7 @@ struct tls_params {
 // the check fails.
 enum fault tls_open(
 	struct conn *c, const struct tls_params *p, int64_t *not_after_s, uint64_t deadline_ms);
-// As conn_send() and conn_receive(), without framing.
+// Like conn_send() and conn_receive(), without framing.
 enum fault tls_send(struct conn *c, const void *data, size_t len, uint64_t deadline_ms);
 enum fault tls_receive(struct conn *c, uint8_t *out, size_t cap, size_t *len, uint64_t deadline_ms);
 // Says goodbye and frees the session, if there is one.

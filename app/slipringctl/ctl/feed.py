@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data that top has of a server. Facts cost the server nothing and come every second. Talkers make it
-read every allocation: they come one list at a time, and the longer that takes, the less often."""
+"""The data about a server that top shows. Facts cost the server nothing and come every second. Talkers make
+it read every allocation: they come one list at a time, and less often the longer a list takes."""
 
 import collections
 import dataclasses

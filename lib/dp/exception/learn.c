@@ -24,7 +24,7 @@
 
 #define PAUSE_NS (500 * 1000)
 #define LOOK_MS 100 // between two checks of the interface's addresses
-#define TELL_MS 5000 // between two lines about the waiting
+#define TELL_MS 5000 // between two log lines while the start waits
 #define ROUTER_MS 3000 // wait for a default router, after all addresses are there
 
 // An entry of ports[].addresses, and its address.

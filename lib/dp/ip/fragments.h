@@ -21,9 +21,9 @@ int fragments_create(struct worker *w, int socket);
 void fragments_free(struct worker *w);
 // Bytes of memory for pool and workers.
 size_t fragments_bytes(const struct conf *c);
-// Consumes a frame for which net_frame_parse has returned NET_DROP_FRAGMENT, with f as it was left
-// then. Returns the frame that it has completed, plain UDP, as if it had come in whole; it belongs
-// to the caller. NULL if no datagram is complete.
+// Consumes a frame for which net_frame_parse has returned NET_DROP_FRAGMENT and filled in f. If the
+// fragment completes a datagram, returns the datagram as a plain UDP frame, as if it had come in
+// whole; it belongs to the caller. Otherwise returns NULL.
 struct rte_mbuf *fragments_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Call it once a millisecond.

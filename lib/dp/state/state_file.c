@@ -144,7 +144,7 @@ int state_file_open(struct state_file *f, const char *path, char *error, size_t 
 
 // --- the old file --------------------------------------------------------------------------------
 
-// Why an open file is not usable; NULL if it is.
+// The reason why an open file is not usable; NULL if it is usable.
 static const char *file_judge(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))

@@ -7,7 +7,7 @@
 struct worker;
 
 #define DUE_MS 100 // longest wait: counters are published, and the time of day is read
-// For ports with a tick of unknown time: a bond speaks LACP ten times a second.
+// Longest wait if a port has a tick at unknown times: a bond sends LACP ten times a second.
 #define DUE_PORTS_MS 50
 
 // Time of the worker's next round if no packet comes in, on its clock (now_ms): later than the last

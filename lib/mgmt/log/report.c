@@ -167,8 +167,8 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 	return buf;
 }
 
-// Logs external addresses, routes and pools, which send packets to other places than their
-// addresses say.
+// Logs external addresses, routes and pools: because of these, packets go to other places than
+// their addresses say.
 static void report_routing(const struct conf *c)
 {
 	static const struct addr none;

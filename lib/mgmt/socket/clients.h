@@ -46,8 +46,8 @@ struct clients {
 	void (*line)(void *ctx, struct client *c, char *line, size_t len);
 	void (*gone)(void *ctx, struct client *c); // the client is closed
 	void *ctx;
-	// Numbers of clients that were too many, did not read, sent no JSON, were closed for
-	// others.
+	// Numbers of clients that exceeded the limit, did not read, sent no JSON, or were closed to
+	// make room for others.
 	uint64_t refused, unread, broken, idle;
 	uint64_t told_ms; // when these were logged last
 	uint64_t told; // their sum then

@@ -33,7 +33,7 @@
 #define TICKS 8 // in the time until an alarm
 #define TICK_MS_MAX 100
 #define TICK_MS_MIN 5
-#define OTHERS 5 // alarm time of other threads, in multiples: they wait for logs and sockets
+#define OTHERS 5 // times the alarm time, for other threads: they wait for logs and sockets
 #define STATUS_NS UINT64_C(5000000000)
 
 static struct {

@@ -425,7 +425,7 @@ static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, u
 	return false;
 }
 
-// True if an answer may be one to our request. In PROBE only the known owner was asked. An answer
+// True if an answer may belong to our request. In PROBE only the known owner was asked. An answer
 // without a MAC (RFC 4861 section 7.2.5) has mac NULL.
 static bool answers_us(const struct entry *e, const uint8_t *mac)
 {
@@ -471,7 +471,8 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 	}
 }
 
-// Handles claims that had to wait. If there are still too many, the entry ages as without them.
+// Handles claims that had to wait. If there are still too many, they do not change how the entry
+// ages.
 static void age_claimed(struct neigh_table *t, uint64_t now_ms)
 {
 	for (unsigned int n = 0; n < WORK; n++) {

@@ -32,7 +32,7 @@ static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uin
 	return true;
 }
 
-// True for a request that bytes may follow which are no messages.
+// True for a request that may be followed by bytes that are not messages.
 static bool is_bind(const struct thread *t, const uint8_t *message)
 {
 	bool found = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a policy for a box whose addresses have changed. Users, secrets and realms are those of the
-// old policy: their passwords have been wiped from the configuration, and are in memory once.
+// old policy: their passwords have been wiped from the configuration, and only the policy has them.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

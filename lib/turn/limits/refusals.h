@@ -2,7 +2,7 @@
 // Folds refusals of requests and connections by source and reason (fold.h). Memory and the number
 // of events are bounded, however many requests arrive.
 //
-// Who can exhaust it, from which addresses, and which clients suffer?
+// Who can exhaust this memory, from which addresses, and which clients suffer?
 // * Senders who have not proved their address (enum proof) have separate entries, so a flood of
 //   spoofed addresses takes nothing from honest senders. An unproved entry is not replaced before
 //   its time. A sender that finds no room is counted in one entry per reason: in FOLD_MS there are
@@ -12,8 +12,8 @@
 //   reports its count. A sender with many addresses (many /64 of IPv6) can cause an event for each
 //   refused request. That is at most one for each nonce that it has returned to us. No sender's
 //   count is lost.
-// * The memory of attempts is overwritten by later ones, proved and unproved separately. If an
-//   attempt is lost, its retransmission is only not recognised and counted once more.
+// * Later attempts overwrite older ones, proved and unproved separately. If an attempt is lost, its
+//   retransmission is not recognised, and is counted once more: that is the only effect.
 #pragma once
 
 #include "tables/fold.h"

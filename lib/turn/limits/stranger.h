@@ -38,10 +38,10 @@ struct guess {
 // functions.
 struct guess stranger_guess(const struct turn_request *r);
 // True if the credentials of a request may be verified. The nonce is already valid, so the failures
-// that count did come from its address. False if its address has failed too often within
-// limits.guesses and so has this name from this address; if its network has; or if the name has,
-// from all addresses together, unless it has signed correctly from this one. A request that names
-// the user of its allocation is always verified.
+// that count did come from its address. False after too many failures (limits.guesses) in one of
+// these cases: of the address, and also of this name at this address; of the network; or of the
+// name from all addresses together, unless it has signed correctly from this address. A request
+// that names the user of its allocation is always verified.
 bool stranger_may_guess(struct turn_request *r, const struct guess *g);
 // Counts a request with wrong integrity or an unknown user as a failure of its address and name.
 void stranger_guessed(struct turn_request *r, const struct guess *g);

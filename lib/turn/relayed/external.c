@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks up the public form of our address, and our address for a public form. Each takes a binary
-// search, or nothing if there are no external addresses.
+// Looks up the public form of our address, and our address for a public form. Each look-up is a
+// binary search, or costs nothing if there are no external addresses.
 #include "relayed/external.h"
 
 #include <stdlib.h>

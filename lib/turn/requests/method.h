@@ -14,13 +14,15 @@ enum turn_refusal method_refresh(struct turn_request *r);
 enum turn_refusal method_create_permission(struct turn_request *r);
 enum turn_refusal method_channel_bind(struct turn_request *r);
 
-// Parts of Allocate that others need, too. The first appends the attributes of a success response,
-// both for a new allocation and for a retransmitted request. The second counts one allocation of
-// the requester, or returns the quota that is reached. The third makes the allocation on a slot
-// that is allocated and counted in the quota; if it fails, both are released. The fourth is what
-// EVEN-PORT, if the request has it, asks for.
+// The following parts of Allocate have other users, too.
+//
+// Appends the attributes of a success response, for a new allocation or a retransmitted request.
 void method_put_allocation(struct turn_request *r, uint32_t slot);
+// Counts one allocation of the requester, or returns the quota that is reached.
 enum turn_refusal method_count_one(const struct turn_request *r, struct quota_ref *ref);
+// Makes the allocation on a slot that is allocated and counted in the quota. If that fails, slot
+// and quota are released.
 enum turn_refusal method_allocate_on(
 	struct turn_request *r, uint32_t slot, uint32_t lifetime_s, const struct quota_ref *quota);
+// The kind of port that the request wants, by its EVEN-PORT, if any.
 enum relay_ports_kind method_ports_kind(const struct turn_request *r);

@@ -10,7 +10,8 @@
 
 // alloc_make has made an allocation from *n; it expires at expires_ms.
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms);
-// The client of a live allocation has moved, or what a feature keeps of it has changed.
+// The client of a live allocation has moved, or the data that a feature keeps for the allocation
+// has changed.
 void state_moved(struct turn_shard *s, uint32_t slot);
 // A live allocation made by an access token has another token's key now.
 void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of workers on their own lcores, as in the appliance.
+// Runs of workers on their own lcores, as in the server.
 #pragma once
 
 #include "box.h"

@@ -11,8 +11,9 @@ X({"relay.mobility", CONF_SECTION, .help = "Clients that change their address, p
 X({"relay.mobility.enabled", CONF_BOOL, ONE(conf, turn.mobility.enabled), .def = "false", \
 	.help = "Gives a ticket to clients that send MOBILITY-TICKET. If false, they get 405. " \
 	"Takes 56 bytes of memory for each relay port, and 95 for each possible allocation."})
-// Seconds that an allocation with a ticket outlives its client's connection: a change of network
-// takes ten. Clients that moved between workers; if unset: one for each allocation.
+// `grace`: seconds that an allocation with a ticket outlives its client's connection: a change of
+// network takes ten. `moves`: number of clients that may have moved to another worker. If unset:
+// one for each allocation.
 #define MOBILITY_CONSTANT_ROWS(X) \
 X({TESTS "relay.mobility.grace", CONF_TIME, ONE(conf, turn.mobility.grace_s), RANGE(0, 3600), \
 	.def = "60"}) \

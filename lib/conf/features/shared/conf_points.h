@@ -36,7 +36,7 @@ X({"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.shared.peers), RANG
 	"register, by a channel or by sending to them. A registration lasts as long as the " \
 	"permission for the address, or the channel."})
 // Percent of shared addresses on which a user may have one peer. If unset: 50, or 100 for the only
-// user. Peers on shared relay ports; if unset: two for each allocation.
+// user. Then the number of peers on shared relay ports. If unset: two for each allocation.
 #define SHARED_CONSTANT_ROWS(X) \
 X({TESTS "relay.peer-share", CONF_NUMBER, ONE(conf, turn.shared.peer_share), RANGE(1, 100)}) \
 X({TESTS "limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456)})

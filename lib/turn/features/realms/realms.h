@@ -38,7 +38,8 @@ struct realms {
 // first->realms then owns them. Returns 0 or an errno value; realms_free frees a partial result in
 // either case.
 int realms_make(struct turn_policy *first, const struct turn_config *c, struct stun_crypto *crypto);
-// Makes those of p for the first realm of a policy that was moved. Like realms_make().
+// Like realms_make(), if *first was moved from p (turn_policy_move): makes the further realms from
+// those of p.
 int realms_move(struct turn_policy *first, const struct turn_policy *p);
 void realms_free(struct turn_policy *first, bool moved); // moved: realms_move has made them
 
