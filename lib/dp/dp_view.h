@@ -14,8 +14,8 @@
 // The datagram's source has not been checked yet: it must be an address that a host can have, and
 // not ours. An allocation's line is proof enough, because its ends have been checked.
 #define DP_UNJUDGED 4
-// From a client over a stream, whose connection is v->stream. In views without this flag and the
-// next one v->stream is meaningless.
+// From a client over a stream, whose connection is v->stream. Without DP_STREAM or DP_DTLS,
+// v->stream is meaningless.
 #define DP_STREAM 8
 // Decrypted: from a client over DTLS, whose session is v->stream. For everything except the answer
 // it is the same as a datagram over UDP.

@@ -25,7 +25,7 @@
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
 #define PAGE_ROWS 32
-#define FULL_ROUND 16 // after this much work the next round has as much, and questions wait
+#define FULL_ROUND 16 // after this much work a round serves questions once a millisecond only
 #define ENTRIES 128 // neighbours per round
 
 int mailbox_init(struct mailbox *b)

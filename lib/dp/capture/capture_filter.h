@@ -33,7 +33,7 @@ struct capture_filter {
 };
 
 void capture_filter_init(struct capture_filter *f, const struct dp_capture_wanted *wanted);
-// Adds an allocation. False if it is already there, or DP_CAPTURE_ENDS are.
+// Adds an allocation. False if it is already there, or the filter has DP_CAPTURE_ENDS allocations.
 bool capture_filter_add(
 	struct capture_filter *f, const struct turn_config *c, const struct turn_info *i);
 // Removes an allocation. False if it was not there.

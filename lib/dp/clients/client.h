@@ -85,5 +85,5 @@ void client_indicate(
 // Call it when the client of an allocation has moved to the connection or session `stream`, or to
 // UDP (0). Callback turn_shard_params.moved.
 void client_moved(void *worker, uint32_t slot, uint64_t stream);
-// Call it when the client of v, whose request v is, has been redirected to worker dst.
+// Call it when a client has been redirected to worker dst; v is the view of its request.
 void client_redirected(struct worker *w, const struct turn_view *v, unsigned int dst);

@@ -39,7 +39,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 // Sends an answer to the client of v, whose request is in m. Consumes the packet.
 void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *message, uint16_t len);
-// Call it when the client of v, whose request v is, has been redirected to worker dst.
+// Call it when a client has been redirected to worker dst; v is the view of its request.
 void dtls_clients_redirected(struct worker *w, const struct turn_view *v, unsigned int dst);
 // Encrypts and sends a message from another worker to our client (MBUF_META_SEAL). Consumes the
 // packet.

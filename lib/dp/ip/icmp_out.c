@@ -29,8 +29,8 @@ void icmp_out_init(struct worker *w)
 	limiter_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), 0);
 }
 
-// Takes one error to this address from the limits: the address's own limit first, so that one that
-// exceeds it does not use up the common one.
+// Takes one error to this address from the limits: the address's own limit first, so that an
+// address that exceeds it does not use up the common limit.
 static bool take_error(struct worker *w, const struct addr *dst)
 {
 	const struct limit all = {w->hot->errors_out, w->hot->errors_out};

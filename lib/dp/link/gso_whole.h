@@ -17,7 +17,7 @@ struct whole {
 	const struct rte_mbuf *first;
 	// slot of the allocation; datagrams and bytes of payload in total
 	uint32_t slot, frames, len;
-	uint32_t rest_bytes; // bytes of the frames that the others count as
+	uint32_t rest_bytes; // bytes that all datagrams except the first would have as frames
 	uint32_t rest_data; // bytes of data of all except the first
 	bool paid; // these are charged to the rates that apply
 	uint8_t leg, out; // out: egress port

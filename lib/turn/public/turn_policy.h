@@ -32,9 +32,9 @@ void turn_policy_free(struct turn_policy *p);
 struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c);
 void turn_policy_moved_free(struct turn_policy *p); // accepts NULL
 // Judges a peer by its canonical address and its port in host order, both in internal form: an
-// external address is a peer only if others have it, too, and at their ports. Port 0 is never
-// allowed. At our addresses relay ports are allowed, and if an entry of peers.allow names the
-// address, other ports without a listener. TURN_PORT_ANY: asks if some port is allowed.
+// external address is a peer only if other hosts share it, and only at the ports of those hosts.
+// Port 0 is never allowed. At our addresses relay ports are allowed, and if an entry of peers.allow
+// names the address, other ports without a listener. TURN_PORT_ANY: asks if some port is allowed.
 #define TURN_PORT_ANY 1
 enum turn_peer_class turn_policy_peer(
 	const struct turn_policy *p, const struct addr *a, uint16_t port);

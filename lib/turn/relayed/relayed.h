@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relayed transport address of an allocation: its own (relay_ports.c), or one that several
 // allocations share (TURN_RELAYED). The user who takes one counts in the share of the worker's
-// addresses. Every change of the free ones is published to the other workers (vacancy.h).
+// addresses. Every change of the free addresses is published to the other workers (vacancy.h).
 #pragma once
 
 #include "relayed/relay_ports.h"

@@ -27,10 +27,10 @@ X({"relay.tcp.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.tcp.
 	"may overlap `relay.ports`. Keep the kernel's own sockets off them: choose ports outside " \
 	"`net.ipv4.ip_local_port_range`, or add them to `net.ipv4.ip_local_reserved_ports`. " \
 	"Exception ports carry them without an entry in `allow`."})
-// Concurrent connections with peers, of all, of one user (an eighth), of one allocation. If the
-// first is unset: the number of relay.tcp.ports, but at least 1024. Connects of one user, per
-// second and in a burst: too few for a port scan. RFC 6062 section 5.2 gives a peer 30 seconds to
-// answer and a client 30 seconds to bind. Bytes that wait in each direction of a connection.
+// In the order of the rows: concurrent connections with peers of all users (if unset: the number of
+// relay.tcp.ports, but at least 1024), of one user (an eighth) and of one allocation; Connects of
+// one user, per second and in a burst: too few for a port scan; seconds that RFC 6062 section 5.2
+// gives a peer to answer and a client to bind; bytes that wait in each direction of a connection.
 #define TCP_CONSTANT_ROWS(X) \
 X({TESTS "relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536)}) \
 X({TESTS "relay.tcp.per-user", CONF_NUMBER, ONE(conf, turn.tcp.per_user), RANGE(1, 65536), \

@@ -20,5 +20,5 @@ bool realms_number(
 	struct dp *d, const struct conf *c, const struct conf *before, char *error, size_t len);
 // Name of the realm that has this number, or had it last; NULL if no realm had it.
 const char *realms_name(const struct dp *d, unsigned int number);
-// Adds to *out what the allocations of a realm count on a worker; -1: on all.
+// Adds the counts of a realm's allocations on a worker to *out; worker -1: on all workers.
 void realms_add(const struct dp *d, unsigned int number, int worker, struct turn_tally *out);

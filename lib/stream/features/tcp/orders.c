@@ -563,7 +563,7 @@ static void ask_again(struct thread *t, struct hub_conn *c)
 	t->relay.untold++;
 }
 
-// Returns what it has cost.
+// Checks a connection. Returns the cost of that.
 static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 {
 	const bool late = t->now_ms > c->since_ms + timeout_ms(t);
@@ -597,7 +597,7 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 	return HUB_END_COST;
 }
 
-// Returns what it has cost.
+// Checks an allocation. Returns the cost of that.
 static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 {
 	const struct stream_config *conf = &t->s->conf;

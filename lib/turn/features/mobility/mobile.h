@@ -35,12 +35,13 @@ _Static_assert(sizeof(struct mobile) == 56, "memory per relay port");
 
 // The record of an allocation, or NULL if it may not move.
 struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot);
-// Makes the allocation of a slot, which is new or restored, one that may move. source: the source
-// half of its quota_ref.
+// Allows the allocation of a slot, which is new or restored, to move. source: the source half of
+// its quota_ref.
 void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source);
 // Writes the tickets of an allocation to its record in the state area.
 void mobile_write(const struct turn_shard *s, uint32_t slot, struct state_alloc *record);
-// Makes *ref that of a restored allocation that may move: it counts for its first source.
+// Sets *ref to the quota_ref of a restored allocation that may move: it counts for its first
+// source.
 void mobile_count_record(
 	const struct turn_shard *s, const struct state_alloc *record, struct quota_ref *ref);
 // mobile_begin() for a restored allocation with the tickets of its record, if it may move, unless
