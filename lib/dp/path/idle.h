@@ -36,7 +36,8 @@
 #define IDLE_DOZE_LATE 2 // a doze that no thread ends lasts this many times that length
 // length in sleep costs where no stream thread is active and the doze ends by time
 #define IDLE_ALONE_WORTH 20
-// in gaps: with messages at this distance, about half of all datagrams are messages
+// distance of two messages, in gaps between datagrams, at which about half of all datagrams are
+// messages
 #define IDLE_MOSTLY 2
 
 // The states of a worker between two rounds. idle.c begins with the table of transitions.

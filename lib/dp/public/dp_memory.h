@@ -10,12 +10,12 @@
 
 struct conf;
 
-// Megabytes of memory that dp_start will request from EAL, with a margin: in hugepages, and, for
-// -m, in normal pages, of which it needs more. Computed from the configuration alone, before EAL is
-// up.
+// Megabytes of memory that dp_start will request from EAL, with a margin. The first function is for
+// hugepages, the second one for normal pages (-m), of which it needs more. Both use only the
+// configuration, before EAL is up.
 size_t dp_memory_mb(const struct conf *c);
 size_t dp_memory_normal_mb(const struct conf *c);
-// One of these two, depending on the pages that EAL has. Call it after EAL is up.
+// The result of the function for the pages that EAL has. Call it after EAL is up.
 size_t dp_memory_here_mb(const struct conf *c);
 
 // Room for allocations, over all workers.
