@@ -6,8 +6,8 @@ ROOT is a minimal Debian (scripts/roots.sh), which is copied; NEW and OLD are fo
 (scripts/package). OLD is NEW with a lower version by default. Installs them, fills in the
 configuration, starts the server with the command and the limits of its unit, relays datagrams of
 slipring-loadgen, probes all transports, reloads, scrapes the exporter, upgrades while clients of UDP,
-TLS and DTLS are connected, runs the commands of documents (documents.py), removes and purges: no file,
-user or interface is left.
+TLS and DTLS are connected, goes back, runs the commands of documents (documents.py), removes and purges:
+no file, user or interface is left.
 
 A stand-in for systemctl starts and stops the server, because no systemd runs here. Everything is in
 network namespaces and in a mount namespace of this test.
@@ -319,10 +319,20 @@ def check_exporter(root):
         exporter.wait()
 
 
-def check_upgrade(root, unit, folder):
-    """Calls over UDP live through an upgrade, which restarts the server. Clients of TLS and DTLS connect again."""
-    step("upgrade beside clients")
-    before = unit.pid()
+def check_replaced(root, unit, folder, status):
+    """Installs other packages, which restarts the server with its ten calls over UDP."""
+    before, restored = unit.pid(), unit.log().count("10 allocations restored")
+    said = install(root, folder)
+    assert unit.pid() != before, said[-2000:]
+    assert "restarts with its UDP calls" in said, said[-2000:]
+    until(lambda: unit.log().count("10 allocations restored") > restored, 20, "calls restored")
+    until(lambda: json.loads(status()).get("tx", 0) > 100, 20, "the new process relays their datagrams")
+    check_transports(root)
+    step(f"the calls went on, {json.loads(status())['state']['away_ms']} ms without a server")
+
+
+def check_upgrade(root, unit, new, old):
+    """Calls over UDP live through an upgrade and the way back. Clients of TLS and DTLS can connect again."""
     status = lambda: root.run("slipringctl", "status", "--json", side="s", check=False).stdout or "{}"
     with contextlib.ExitStack() as clients:
         for transport, side, nb, address, peer in (
@@ -334,21 +344,17 @@ def check_upgrade(root, unit, folder):
                 "slipring-loadgen", f"--{side}-port", "net_af_packet0,iface=c0", "--server", SERVER,
                 "--transport", transport, "--client-addr", address + "/24", "--peer-addr", peer + "/24",
                 "--secret", SECRET, "--user", "load", "--clients", str(nb), "--pps", str(20 * nb),
-                "--warmup", "0", "--duration", "60", "--stats-period", "0", side="c",
+                "--warmup", "0", "--duration", "600", "--stats-period", "0", side="c",
             )  # fmt: skip
             file = clients.enter_context(open(f"{root.path}/run/{transport}.log", "w"))
             client = clients.enter_context(subprocess.Popen(command, stdout=file, stderr=file))
             clients.callback(client.send_signal, signal.SIGINT)
         logs = lambda: "".join(root.read(f"/run/{transport}.log") for transport in ("udp", "tls", "dtls"))
         until(lambda: json.loads(status()).get("allocations") == 14, 60, lambda: "allocations: " + status() + logs())
-        said = install(root, folder)
-        assert unit.pid() != before, said[-2000:]
-        assert "restarts with its UDP calls" in said, said[-2000:]
-        until(lambda: "10 allocations restored" in unit.log(), 20, "calls restored")
-        until(lambda: json.loads(status()).get("tx", 0) > 100, 20, "the new process relays their datagrams")
-        check_transports(root)
-    away = json.loads(status())["state"]["away_ms"]
-    step(f"the calls went on, {away} ms without a server")
+        step("upgrade beside clients")
+        check_replaced(root, unit, new, status)
+        step("rollback beside clients")
+        check_replaced(root, unit, old, status)
 
 
 def aged(folder, out):
@@ -385,7 +391,7 @@ def main():
         check_transports(root)
         check_reload(root, unit)
         check_exporter(root)
-        check_upgrade(root, unit, new)
+        check_upgrade(root, unit, new, old)
         check_documents(root, unit)
         step("remove and purge")
         root.run("apt-get", "-q", "remove", *NAMES)
