@@ -76,7 +76,7 @@ bool net_icmp_error_parse(
 	const struct net_frame *f, const uint8_t *icmp, struct net_icmp_error *out)
 {
 	const uint32_t room = f->payload_len - (uint32_t)ICMP_HEADER_LEN;
-	struct quoted q;
+	struct quoted q = {0};
 	uint16_t udp_len;
 
 	*out = (struct net_icmp_error){.type = icmp[0], .code = icmp[1]};
