@@ -121,7 +121,7 @@ static uint64_t digest_add(uint64_t sum, const void *data, size_t len)
 static uint64_t known_answers(uint64_t sum)
 {
 	static const struct hash_key key = {{1, 2, 3, 4}};
-	static const char text[] = "bytes that every build must hash to the same result";
+	static const char text[] = "what every build has to make the same of";
 	static const struct state_alloc alloc = {.made_ms = 5, .user = 6, .made = 7};
 	static const struct state_permission permission = {.peer.d = {8, 9}, .slot = 10};
 	static const struct state_channel channel = {.slot = 11, .number = 0x4000, .form = 1};
