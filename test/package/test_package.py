@@ -213,16 +213,16 @@ def debs(folder, *names):
     return [next(iter(sorted(glob.glob(f"{folder}/{name}_*.deb")))) for name in names]
 
 
-def install(root, folder):
+def install(root, folder, *options):
     """Installs the packages by apt, as a person who has the files would. Returns its messages."""
     shutil.rmtree(root.path + "/build-packages", ignore_errors=True)
     os.makedirs(root.path + "/build-packages/here")
     for path in debs(folder, *NAMES):
         shutil.copy(path, root.path + "/build-packages/here")
     (line,) = [line for line in documents.to_run("README.md") if line.startswith("apt install")]
-    said = root.run("sh", "-c", line).stdout
+    said = root.run("sh", "-c", " ".join((line, *options))).stdout
     names = [f"/build-packages/here/{name}" for name in os.listdir(root.path + "/build-packages/here")]
-    return said + root.run("apt-get", "-q", "install", *names).stdout
+    return said + root.run("apt-get", "-q", "install", *options, *names).stdout
 
 
 def dependencies(folder):
@@ -319,10 +319,10 @@ def check_exporter(root):
         exporter.wait()
 
 
-def check_replaced(root, unit, folder, status):
+def check_replaced(root, unit, status, folder, *options):
     """Installs other packages, which restarts the server with its ten calls over UDP."""
     before, restored = unit.pid(), unit.log().count("10 allocations restored")
-    said = install(root, folder)
+    said = install(root, folder, *options)
     assert unit.pid() != before, said[-2000:]
     assert "restarts with its UDP calls" in said, said[-2000:]
     until(lambda: unit.log().count("10 allocations restored") > restored, 20, "calls restored")
@@ -352,9 +352,9 @@ def check_upgrade(root, unit, new, old):
         logs = lambda: "".join(root.read(f"/run/{transport}.log") for transport in ("udp", "tls", "dtls"))
         until(lambda: json.loads(status()).get("allocations") == 14, 60, lambda: "allocations: " + status() + logs())
         step("upgrade beside clients")
-        check_replaced(root, unit, new, status)
+        check_replaced(root, unit, status, new)
         step("rollback beside clients")
-        check_replaced(root, unit, old, status)
+        check_replaced(root, unit, status, old, "--allow-downgrades")
 
 
 def aged(folder, out):
@@ -385,6 +385,7 @@ def main():
         step(f"installed with what they depend on in {time.monotonic() - start:.0f} s")
         check_fresh(root)
         unit = Unit(root)
+        cleanup.callback(run, "umount", root.path + "/usr/bin/systemctl", check=False)
         cleanup.callback(unit.kill)
         check_init(root, unit)
         step(f"first relayed call {time.monotonic() - start:.0f} s after the installation began: {relayed(root)} datagrams")
