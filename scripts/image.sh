@@ -32,7 +32,8 @@ fill() {
 	get install "^librte-net-(ena|i40e|iavf|ice|igc|ixgbe|mlx5|tap|af-xdp)-?${abi#librte-eal}\$"
 	apt-mark auto $(dpkg-query -W -f '${Package} ')
 	apt-mark manual slipring slipring-exporter $(dpkg-query -W -f '${Package} ' 'librte-net-*')
-	get remove --auto-remove --allow-remove-essential apt e2fsprogs login perl-base tzdata util-linux
+	get remove --auto-remove --allow-remove-essential apt e2fsprogs login perl-base util-linux
+	dpkg-query -W slipring slipring-exporter # they were not among these
 	! dpkg-query -W udev || dpkg --remove --force-depends udev adduser # needed by libibverbs
 	END
 	quietly inside sh -eux /fill/script || die "--container: the packages cannot be installed"
