@@ -332,6 +332,31 @@ static void a_realm_has_one_rate_for_all_users(void **state)
 	assert_in_range(n, 1000 * KB, 1110 * KB);
 }
 
+// The user's rate refuses bytes that the allocation's rate has granted. They are not charged to the
+// allocation, so it has them left when the user's rate allows them.
+static void a_refusal_of_one_rate_is_no_charge_to_another(void **state)
+{
+	struct turn_rates r = {.burst_ms = 100};
+	struct turn_tcp_way w;
+
+	r.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 800; // a burst of 10,000 bytes
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000; // a burst of 100,000 bytes
+	open_with(&r);
+	for (uint16_t i = 0; i < 12; i++) { // the bursts of 10 allocations are that of the user
+		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)(5100 + i));
+
+		c.listener = 2;
+		w = allocate(&c);
+		while (relay(&w, 16384) > 0)
+			;
+	}
+	w = allocate(&ivan);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(relay(&w, 16384), 0);
+	fixture_advance(&f, 10);
+	assert_in_range(relay(&w, 16384), 9 * KB, 11 * KB);
+}
+
 // Bytes that were read without being requested are owed; bytes requested in vain are not.
 static void accounts_balance(void **state)
 {
@@ -424,6 +449,7 @@ int main(void)
 		TEST(an_allocation_keeps_to_its_rate),
 		TEST(all_allocations_of_a_user_share_a_rate),
 		TEST(a_rate_is_one_for_udp_and_tcp),
+		TEST(a_refusal_of_one_rate_is_no_charge_to_another),
 		TEST(a_realm_has_one_rate_for_all_users),
 		TEST(accounts_balance),
 		TEST(a_low_rate_is_no_standstill),
