@@ -100,6 +100,7 @@ STREAMS = table(f"""
 connections      g connections           Open connections.
 tls              g tls_connections       Open connections with TLS.
 accepted         c accepted              Connections accepted in total, without those refused.
+refused_denied   c denied                Connections of clients denied by clients.*: refused, or closed by a reload.
 refused_total    c {REFUSED}{{limit=total}}   Connections refused, by limit.
 refused_source   c {REFUSED}{{limit=source}}  .
 refused_network  c {REFUSED}{{limit=network}} .

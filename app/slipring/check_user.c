@@ -229,8 +229,8 @@ static void check_all(struct account *w, const struct conf *c, struct conf_repor
 	for (uint32_t i = 0; i < c->nb_secret_files; i++)
 		check_file(w, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
 	for (uint32_t i = 0; i < c->nb_prefix_files; i++)
-		check_file(w, c->prefix_files[i],
-			(struct conf_at){.conf = c, .key = "peers.deny-files"}, r);
+		check_file(
+			w, c->prefix_files[i], (struct conf_at){.conf = c, .key = "deny-files"}, r);
 	check_certificates(w, c, r);
 	check_records(w, c, r);
 	check_crash(w, c, r);

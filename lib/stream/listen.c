@@ -242,8 +242,13 @@ bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpo
 	const struct stream_from origin = {
 		.client = *client, .listener = t->s->listener[listener].index};
 	const bool trusted = conn_limits_trusts(&t->s->caps, &client->addr);
-	enum conn_limits_answer answer = take_limits(&t->s->caps, &client->addr, trusted);
+	enum conn_limits_answer answer;
 
+	if (!thread_serves(t, &client->addr)) {
+		listen_refuse(t, fd, &origin, &t->stats.refused_denied);
+		return false;
+	}
+	answer = take_limits(&t->s->caps, &client->addr, trusted);
 	if (answer == CONN_LIMITS_TOTAL && conn_give_way(t))
 		answer = take_limits(&t->s->caps, &client->addr, trusted);
 	switch (answer) {

@@ -84,6 +84,7 @@ void refused_by_counter(
 		const uint64_t *counter;
 		enum stream_refusal reason;
 	} rows[] = {
+		{&t->stats.refused_denied, STREAM_REFUSED_DENIED},
 		{&t->stats.refused_total, STREAM_REFUSED_TOTAL},
 		{&t->stats.refused_source, STREAM_REFUSED_SOURCE},
 		{&t->stats.refused_network, STREAM_REFUSED_NETWORK},

@@ -95,8 +95,20 @@ static void rouse_workers(struct thread *t)
 		conf->ops->rouse(conf->ctx, (unsigned int)__builtin_ctzll(left));
 }
 
+// Closes a connection whose client is no longer served, if the rules have changed since the last
+// check of all connections.
+static void review_client(struct thread *t, struct conn *c)
+{
+	if (t->to_review == 0)
+		return;
+	t->to_review--;
+	if (c->state != CONN_FREE && c->state != CONN_ENDED && !thread_serves(t, &c->client.addr))
+		conn_close(t, c, &t->stats.refused_denied);
+}
+
 static void scan_conns(struct thread *t)
 {
+	const uint32_t reviews = load_number(&t->s->reviews);
 	uint32_t n = t->used / SCAN_PARTS + 1;
 
 	if (t->now_ms < t->scanned_ms + TICK_MS)
@@ -105,10 +117,17 @@ static void scan_conns(struct thread *t)
 #define X(enter, begin, wait_ms, ready, tick, review) tick(t);
 	STREAM_ROUNDS(X)
 #undef X
+	if (t->reviews_seen != reviews)
+		t->to_review = t->used;
+	t->reviews_seen = reviews;
 	for (; n > 0; n--) {
+		struct conn *c;
+
 		if (t->scan >= t->used)
 			t->scan = 0;
-		conn_judge(t, &t->conn[t->scan++]);
+		c = &t->conn[t->scan++];
+		conn_judge(t, c);
+		review_client(t, c);
 	}
 }
 

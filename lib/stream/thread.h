@@ -72,6 +72,8 @@ struct thread {
 #define X(type, field) type field;
 	STREAM_THREAD(X)
 #undef X
+	// stream_review_clients calls that the thread has seen, and connections still to check
+	uint32_t reviews_seen, to_review;
 	uint32_t scan; // index of the next connection to check for deadlines
 	struct stream_stats stats; // written by the thread, read by any thread
 	struct gather gather; // messages of a worker for clients
@@ -93,6 +95,7 @@ struct streams {
 #define X(type, field, make, end, files, changed) type field;
 	STREAM_COMMON(X)
 #undef X
+	uint32_t reviews; // counts stream_review_clients
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;
@@ -108,6 +111,14 @@ static inline void stats_add(uint64_t *counter, int64_t n)
 static inline uint32_t load_number(const uint32_t *number)
 {
 	return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
+
+// True if clients at this address are served.
+static inline bool thread_serves(const struct thread *t, const struct addr *client)
+{
+	const struct stream_config *c = &t->s->conf;
+
+	return c->ops->serves == NULL || c->ops->serves(c->ctx, client);
 }
 
 // Values of epoll's data: a connection's index, or one of these bits.

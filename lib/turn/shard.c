@@ -338,6 +338,11 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 #undef X
 }
 
+bool turn_shard_serves(const struct turn_shard *s, const struct addr *client)
+{
+	return turn_policy_serves(s->policy, client);
+}
+
 void turn_shard_move(struct turn_shard *s, const struct turn_config *c)
 {
 	for (uint32_t i = 0; i < s->nb_listeners; i++)

@@ -25,11 +25,18 @@ void fuzz_reloads_open(void)
 	fuzz.rerouted = false;
 }
 
-// A user's peer is denied, or eve is removed, or quotas are lower.
+// A client or a user's peer is denied, or eve is removed, or quotas are lower.
 static void pick_policy(struct conf *c)
 {
-	static struct prefix deny;
+	static struct prefix deny, client;
 	struct turn_limits *l = &c->turn.limits;
+
+	if (reloads_below(4) == 0 && fuzz.nb_clients > 0) {
+		client.addr = fuzz.client[reloads_below(fuzz.nb_clients)].c.endpoint.addr;
+		client.len = 128;
+		c->turn.client_deny = &client;
+		c->turn.nb_client_deny = 1;
+	}
 
 	if (reloads_below(4) == 0 && fuzz.nb_clients > 0) {
 		deny.addr = fuzz.client[reloads_below(fuzz.nb_clients)].peer[0].addr;

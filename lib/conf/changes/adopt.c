@@ -28,6 +28,12 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->nb_deny = src->nb_deny;
 	dst->deny_listed = src->deny_listed;
 	dst->nb_deny_listed = src->nb_deny_listed;
+	dst->client_allow = src->client_allow;
+	dst->nb_client_allow = src->nb_client_allow;
+	dst->client_deny = src->client_deny;
+	dst->nb_client_deny = src->nb_client_deny;
+	dst->client_deny_listed = src->client_deny_listed;
+	dst->nb_client_deny_listed = src->nb_client_deny_listed;
 	dst->nat64 = src->nat64;
 	dst->nb_nat64 = src->nb_nat64;
 	dst->hairpin = src->hairpin;

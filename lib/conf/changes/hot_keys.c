@@ -19,6 +19,7 @@ static const char *const hot[] = {
 	"auth.secret-files",
 	"auth.secrets",
 	"auth.users",
+	"clients",
 	"drain.below",
 	"drain.deadline",
 	"dtls.handshake",

@@ -51,6 +51,21 @@ static const struct conf_key rows[] = {
 CONF_LIMITS_ROWS(X)
 #undef X
 
+{"clients", CONF_SECTION, .help = "Addresses of clients that are served. The longest prefix "
+	"with the address decides; at equal length deny wins. Without `allow` every other address "
+	"is served, with `allow` no other. Nothing from a denied address is answered, over any "
+	"transport (`client-denied`). A reload ends its allocations and connections. Behind "
+	"`listeners[].proxy` the address in the PROXY header counts; a balancer that checks health "
+	"with LOCAL headers needs its own address allowed."},
+{"clients.allow", CONF_PREFIXES, MANY(conf, turn.client_allow, turn.nb_client_allow),
+	RANGE(0, 65536), .help = "Single addresses, `a-b` ranges and prefixes. If there is one, "
+	"all other addresses are denied."},
+{"clients.deny", CONF_PREFIXES, MANY(conf, turn.client_deny, turn.nb_client_deny),
+	RANGE(0, 65536), .help = "Single addresses, `a-b` ranges and prefixes."},
+{"clients.deny-files", CONF_PREFIX_FILES,
+	MANY(conf, turn.client_deny_listed, turn.nb_client_deny_listed), RANGE(0, 4194304),
+	.help = "Files with more denied addresses, as for `peers.deny-files`."},
+
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Only an entry of `allow` with the same or a "
 	"longer prefix opens private, shared, documentation and benchmark addresses, gateways, "

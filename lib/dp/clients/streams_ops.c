@@ -8,6 +8,7 @@
 #include "dp_view.h"
 #include "steering/steer.h"
 #include "stream.h"
+#include "turn_policy.h"
 #include "workers/mbuf_meta.h"
 
 #define SHAKES_PART 8 // handshakes have 1/SHAKES_PART of the entries taken at a time
@@ -210,6 +211,18 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	stream_rings_put_up(y, b);
 }
 
+// Before all workers have the next policy, its rules hold already. The lock keeps the policy alive.
+static bool ops_serves(void *ctx, const struct addr *client)
+{
+	struct dp *d = ctx;
+	bool yes;
+
+	pthread_mutex_lock(&d->policy_lock);
+	yes = turn_policy_serves(d->policy_next != NULL ? d->policy_next : d->policy, client);
+	pthread_mutex_unlock(&d->policy_lock);
+	return yes;
+}
+
 static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)
 {
 	return events_put_refused(ctx, t, r);
@@ -226,4 +239,5 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.release = ops_release,
 	.datagram = ops_datagram,
 	.handshake_ended = ops_handshake_ended,
+	.serves = ops_serves,
 	.refused = ops_refused};

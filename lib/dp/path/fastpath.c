@@ -281,6 +281,14 @@ bool fastpath_vouches(const struct worker *w, uint8_t *port)
 		w->source[leg][turn_mark_from(l->mark[leg ^ 1])].flags;
 }
 
+// True if a datagram is a client's whose address is not served. Clients with an allocation are
+// served: a reload that denies their address ends it (turn_judge.h).
+static bool is_shut_out(const struct worker *w, const struct turn_view *v)
+{
+	return v->leg == TURN_FROM_CLIENT && v->slot == TURN_NONE &&
+		!turn_shard_serves(w->shard, &v->src);
+}
+
 // Relays any other datagram by its plan, unless it has to wait. True if it was relayed.
 static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {
@@ -289,6 +297,10 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
+	if (unlikely(is_shut_out(w, v))) {
+		worker_drop(w, b->m[i], drop_of_turn(TURN_DROP_CLIENT_DENIED));
+		return false;
+	}
 	if (unlikely(client_concerns(w, v)) && client_take(w, b->m[i], v, may_wait))
 		return false;
 	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))

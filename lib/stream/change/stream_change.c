@@ -28,6 +28,11 @@ static void set_times(struct stream_config *live, const struct stream_config *c)
 	store_number(&live->nap_us, c->nap_us);
 }
 
+void stream_review_clients(struct streams *s)
+{
+	__atomic_fetch_add(&s->reviews, 1, __ATOMIC_RELEASE);
+}
+
 void stream_change(struct streams *s, const struct stream_config *c)
 {
 	set_times(&s->conf, c);
@@ -47,6 +52,7 @@ void stream_change(struct streams *s, const struct stream_config *c)
 #undef X
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		listen_mark(s->thread[i]);
+	stream_review_clients(s);
 }
 
 int stream_move(struct streams *s, const struct stream_config *c, char *error, size_t len)

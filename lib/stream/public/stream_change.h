@@ -11,9 +11,11 @@ struct streams;
 // Applies the limits by source and network, trusted, idle_s, handshake_s, handshakes and nap_us of
 // c, and the DSCP and balancers of its listeners, which are those of stream_start in the same
 // order. Open connections keep their DSCP, their client and their trusted state; everything else
-// applies to them, too. Peers over TCP are checked again with ops.may_be_peer, which must follow
-// the new rules already. Any thread, one at a time.
+// applies to them, too. Peers over TCP are checked again with ops.may_be_peer, and clients
+// by stream_review_clients: both must follow the new rules already. Any thread, one at a time.
 void stream_change(struct streams *s, const struct stream_config *c);
+// Closes the connections of clients that ops.serves now refuses, within a second. Any thread.
+void stream_review_clients(struct streams *s);
 
 // Moves listeners whose address in c is new. The listeners of c are those of stream_start in the
 // same order. Connections continue while the kernel has their local address. Returns -1 with the

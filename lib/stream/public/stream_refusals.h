@@ -9,6 +9,8 @@
 
 // Reasons why a connection or a DTLS handshake failed: X(enum, name, meaning, advice).
 #define STREAM_REFUSALS(X)                                                                       \
+	X(STREAM_REFUSED_DENIED, "client-denied", "clients.* denies its address",                \
+		"as configured: clients.allow, deny, deny-files")                                \
 	X(STREAM_REFUSED_TOTAL, "connections-total", "too many connections",                     \
 		"raise streams.connections, or add a box")                                       \
 	X(STREAM_REFUSED_SOURCE, "connections-source",                                           \

@@ -36,6 +36,7 @@ struct turn_judge {
 	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
 	bool any; // a flag in realm[] is set
 	bool listeners; // a listener serves fewer realms
+	bool clients; // the rules for clients' addresses have changed
 	bool by_quotas, lower; // by_quotas: check quotas only; lower: some quota is lower
 };
 
@@ -51,8 +52,8 @@ static bool same_prefix(const struct prefix *a, const struct prefix *b)
 	return a->len == b->len && addr_eq(&a->addr, &b->addr);
 }
 
-// NULL: the realm adds no rules.
-static bool same_own_rules(const struct prefixes *a, const struct prefixes *b)
+// NULL: no rules.
+static bool same_or_none(const struct prefixes *a, const struct prefixes *b)
 {
 	return a == b || (a != NULL && b != NULL && prefixes_same(a, b));
 }
@@ -60,7 +61,7 @@ static bool same_own_rules(const struct prefixes *a, const struct prefixes *b)
 static bool same_rules(const struct turn_policy *a, const struct turn_policy *b)
 {
 	bool same = a->nb_nat64 == b->nb_nat64 && prefixes_same(a->rules, b->rules) &&
-		same_own_rules(a->own_rules, b->own_rules);
+		same_or_none(a->own_rules, b->own_rules);
 
 	for (uint32_t i = 0; same && i < a->nb_nat64; i++)
 		same = same_prefix(&a->nat64[i], &b->nat64[i]);
@@ -188,6 +189,7 @@ static void judge_realms(struct turn_judge *j, const struct turn_policy *before,
 	}
 	qsort(j->gone, j->nb_gone, sizeof(*j->gone), by_value);
 	j->listeners = serves_fewer(before, after);
+	j->clients = after->clients != NULL && !same_or_none(before->clients, after->clients);
 }
 
 static size_t nb_users(const struct turn_policy *p)
@@ -235,7 +237,8 @@ struct turn_judge *turn_judge_create(const struct turn_policy *before,
 
 bool turn_judge_needed(const struct turn_judge *j)
 {
-	return j->nb_gone > 0 || j->nb_gone_keys > 0 || j->any || j->listeners || j->lower;
+	return j->nb_gone > 0 || j->nb_gone_keys > 0 || j->any || j->listeners || j->clients ||
+		j->lower;
 }
 
 void turn_judge_free(struct turn_judge *j)
@@ -306,6 +309,8 @@ static enum turn_end judge_slot(
 		return quota_over(s->quota, &alloc_policy(s, slot)->limits, &ref) != TURN_GRANTED
 			? TURN_END_QUOTA
 			: TURN_END_END;
+	if (j->clients && !turn_policy_serves(s->policy, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]))
+		return TURN_END_DENIED;
 	if (is_gone(s, j, slot))
 		return TURN_END_USER;
 	return change_of(j, c)->peers && is_denied(s, alloc_policy(s, slot), c->permissions)
@@ -321,6 +326,8 @@ static unsigned int cost_of(
 
 	if (j->by_quotas)
 		cost += QUOTA_COST;
+	if (j->clients)
+		cost += PEER_COST;
 	if (cred_alg_is_token(c->alg))
 		cost += j->nb_gone_keys;
 	if (change_of(j, c)->peers)

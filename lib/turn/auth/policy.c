@@ -196,6 +196,14 @@ enum turn_peer_class turn_policy_peer(
 	return strictest;
 }
 
+bool turn_policy_serves(const struct turn_policy *p, const struct addr *client)
+{
+	struct prefixes_hit rule;
+
+	return p->clients == NULL || !prefixes_find(p->clients, client, &rule) ||
+		rule.value == POLICY_ALLOW;
+}
+
 static int by_own_addr(const void *a, const void *b)
 {
 	return addr_cmp(
@@ -376,6 +384,30 @@ static int make_rules(struct turn_policy *p, const struct turn_config *c)
 	return p->rules == NULL ? ENOMEM : 0;
 }
 
+static int make_clients(struct turn_policy *p, const struct turn_config *c)
+{
+	// if some addresses are allowed, no others are
+	static const struct prefix all[] = {
+		{.len = 0}, {.addr = {.b = {[10] = 0xff, [11] = 0xff}}, .len = 96}};
+	const size_t most =
+		(size_t)c->nb_client_deny + c->nb_client_deny_listed + c->nb_client_allow + 2;
+	struct prefixes_entry *list, *out;
+
+	if (most == 2)
+		return 0;
+	list = out = calloc(most, sizeof(*list));
+	if (list == NULL)
+		return ENOMEM;
+	out += add_rules(out, c->client_deny, c->nb_client_deny, POLICY_DENY);
+	out += add_rules(out, c->client_deny_listed, c->nb_client_deny_listed, POLICY_DENY);
+	out += add_rules(out, c->client_allow, c->nb_client_allow, POLICY_ALLOW);
+	if (c->nb_client_allow > 0)
+		out += add_rules(out, all, 2, POLICY_BUILTIN_DENY);
+	p->clients = prefixes_make(list, (uint32_t)(out - list));
+	free(list);
+	return p->clients == NULL ? ENOMEM : 0;
+}
+
 static int copy_routes(struct turn_policy *p, const struct turn_config *c)
 {
 	if (c->routes == NULL)
@@ -469,6 +501,8 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 		err = policy_make_addresses(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
+	if (err == 0)
+		err = make_clients(p, c);
 #define X(type, field, make, move, free) \
 	if (err == 0)                    \
 		err = make(p, c, crypto);
@@ -520,6 +554,7 @@ void turn_policy_free(struct turn_policy *p)
 	TURN_POLICY_LAST(X)
 #undef X
 	policy_free_addresses(p);
+	prefixes_free(p->clients);
 	free(p->nat64);
 	policy_free_realm(p);
 }

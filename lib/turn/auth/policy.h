@@ -56,6 +56,8 @@ struct turn_policy {
 	uint32_t quarantine_s, interim_s;
 	struct prefixes *rules; // of all realms; values are enum policy_origin
 	struct prefixes *own_rules; // additional rules of the realm; NULL = no rules
+	// Rules for clients' addresses; values are enum policy_origin; NULL = all are served.
+	struct prefixes *clients;
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct addr *beside; // the part of local at which local programs may be peers; sorted
 	// [over_tcp], sorted. Never peers, whatever is allowed.

@@ -199,8 +199,11 @@ struct turn_config {
 	struct prefix *allow, *deny;
 	struct prefix *deny_listed; // like deny, but read from files: there may be millions
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
+	// Rules for the addresses of clients, in the same way.
+	struct prefix *client_allow, *client_deny, *client_deny_listed;
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
-		nb_deny, nb_deny_listed, nb_nat64;
+		nb_deny, nb_deny_listed, nb_nat64, nb_client_allow, nb_client_deny,
+		nb_client_deny_listed;
 	uint16_t port_lo, port_hi; // relay ports
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family

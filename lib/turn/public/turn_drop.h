@@ -65,6 +65,8 @@
 	X(TURN_DROP_USER_RATE, "user-rate", "datagram above limits.rates of its user")             \
 	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram above limits.rates of its realm")          \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive needs no answer")     \
+	X(TURN_DROP_CLIENT_DENIED, "client-denied",                                                \
+		"from a client without allocation whose address clients.* denies")                 \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 
 enum turn_drop {

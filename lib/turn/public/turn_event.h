@@ -44,7 +44,8 @@ static inline bool turn_event_refuses(unsigned int kind)
 	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")                       \
 	X(TURN_END_RESTART, "restart", "a restart: it could not be restored")             \
 	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")              \
-	X(TURN_END_ADDRESS, "address-gone", "the network replaced one of its addresses")
+	X(TURN_END_ADDRESS, "address-gone", "the network replaced one of its addresses")  \
+	X(TURN_END_DENIED, "client-denied", "a reload: its client's address is now denied")
 
 enum turn_end {
 #define X(id, name, text) id,

@@ -31,6 +31,8 @@ void turn_policy_free(struct turn_policy *p);
 // neither may be moved or freed by turn_policy_free. NULL with errno set: ENOMEM or EINVAL.
 struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c);
 void turn_policy_moved_free(struct turn_policy *p); // accepts NULL
+// True if clients at this canonical address are served. Any thread.
+bool turn_policy_serves(const struct turn_policy *p, const struct addr *client);
 // Judges a peer by its canonical address and its port in host order, both in internal form: an
 // external address is a peer only if other hosts share it, and only at the ports of those hosts.
 // Port 0 is never allowed. At our addresses relay ports are allowed, and if an entry of peers.allow

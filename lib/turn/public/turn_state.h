@@ -126,6 +126,7 @@ void turn_state_about(const void *mem, struct turn_state_about *out);
 	X(TURN_STATE_LOST_RELAY, "relay", "its relayed transport address is no longer configured") \
 	X(TURN_STATE_LOST_PORT, "port", "its relayed transport address is in use")                 \
 	X(TURN_STATE_LOST_USER, "user", "its user is no longer configured")                        \
+	X(TURN_STATE_LOST_DENIED, "client-denied", "its client's address is now denied")           \
 	X(TURN_STATE_LOST_PEER, "peer", "one of its peers is now denied")                          \
 	X(TURN_STATE_LOST_QUOTA, "quota", "above a limit")                                         \
 	X(TURN_STATE_LOST_ROOM, "room", "no room in a table or a pool")                            \

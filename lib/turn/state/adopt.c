@@ -22,6 +22,8 @@ static enum turn_end end_of(enum turn_state_loss loss)
 		return TURN_END_CONNECTION;
 	case TURN_STATE_LOST_USER:
 		return TURN_END_USER;
+	case TURN_STATE_LOST_DENIED:
+		return TURN_END_DENIED;
 	case TURN_STATE_LOST_QUOTA:
 		return TURN_END_QUOTA;
 	default:
@@ -138,6 +140,8 @@ static enum turn_state_loss check_record(
 
 	if (adopt_left(d, r->word, UINT32_MAX) == 0)
 		return TURN_STATE_LOST_EXPIRED;
+	if (!turn_shard_serves(d->a->shards[0], &r->client))
+		return TURN_STATE_LOST_DENIED;
 	if (state_listener(d->h, r->listener)->transport != TURN_OVER_UDP ||
 		(r->flags & STATE_TCP) != 0)
 		return TURN_STATE_LOST_STREAM;

@@ -24,6 +24,7 @@ from turnlib import BINDING, REQUEST, SUCCESS, build
 PER_SOURCE, PER_NETWORK, TOTAL, BURST = 3, 4, 6, 8
 HALF_OPEN = 4  # less than TOTAL, so that workers refuse before threads do
 ELSEWHERE = {}
+DENIED = "10.99.251.2"  # an address that is no client's
 
 NUMBERS = itertools.count(1)  # of subnets
 tcp, datagrams, workers = Cases(), Cases(), Cases()
@@ -138,6 +139,13 @@ def files(me):
         until(lambda before=before: dealt_with() > before, 3, "it is accepted or refused")
     labs.command("prlimit", "-p", pid, f"--nofile={limit[1]}:{limit[2]}")
     close(taken)
+
+
+@tcp.case(named=False)
+def client_denied(me):
+    me.ip = DENIED
+    me.lab.add_address(me.lab.cli, "c0", me.ip)
+    assert streams.refused(me.lab, me.ip)
 
 
 # --- DTLS -----------------------------------------------------------------------------------------
@@ -272,6 +280,7 @@ def main(lab):
     ]
     limits = {"sessions": TOTAL, "per-source": PER_SOURCE, "per-network": PER_NETWORK}
     config["dtls"] = {**limits, "handshake": 1, "half-open": HALF_OPEN}
+    config["clients"] = {"deny": [DENIED]}
     config["limits"] = {"handshakes": {"rate": 1, "burst": BURST}}
     addresses = [SERVER4 + reasons.NETWORK, SERVER6 + "/48"]
     config["ports"] = [{**CONFIG["ports"][0], "addresses": addresses}]

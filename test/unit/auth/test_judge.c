@@ -133,6 +133,26 @@ static void a_peer_who_is_denied_ends(void **state)
 	assert_int_equal(fixture_refresh(&f, &b, 600), 0);
 }
 
+// Also where an allow for others, and no deny, is new.
+static void a_client_who_is_denied_ends(void **state)
+{
+	struct fixture_client a = fixture_client("198.51.100.7", 5000);
+	struct fixture_client b = fixture_client("198.51.101.8", 5000);
+	struct turn_config c = f.config;
+	struct prefix rule[1] = {addr_text_prefix("198.51.100.0/24")};
+
+	assert_int_equal(fixture_allocate(&f, &a, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &b, 4), 0);
+	c.client_allow = rule;
+	c.nb_client_allow = 1;
+	assert_int_equal(reload(&c, false), 1);
+	assert_int_equal(f.told.ended[TURN_END_DENIED], 1);
+	assert_false(turn_shard_serves(f.shard, &b.endpoint.addr));
+	a.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+}
+
 static void a_lower_quota_ends_by_choice(void **state)
 {
 	struct fixture_client ivan[5];
@@ -318,6 +338,7 @@ int main(void)
 		T(a_user_who_is_gone_ends),
 		T(without_secrets_rest_users_end),
 		T(a_peer_who_is_denied_ends),
+		T(a_client_who_is_denied_ends),
 		T(a_lower_quota_ends_by_choice),
 		T(a_lower_quota_counts_a_network_too),
 		T(a_call_does_bounded_work),

@@ -30,8 +30,10 @@ static uint32_t below(uint32_t bound)
 
 static struct turn_config random_config(bool shared)
 {
+	static struct prefix deny;
 	struct turn_config c = fixture_config();
 
+	deny = (struct prefix){fixture_endpoint("198.51.100.1", 0).addr, 128};
 	c.workers = 1 + below(3);
 	c.port_hi = (uint16_t)(c.port_lo + 31);
 #ifdef FEATURE_SHARED
@@ -46,6 +48,8 @@ static struct turn_config random_config(bool shared)
 	c.quarantine_s = below(2) * 60;
 	c.first.nb_users = 1 + below(2);
 	c.hairpin = below(2);
+	c.client_deny = &deny;
+	c.nb_client_deny = below(4) == 0;
 	return c;
 }
 
@@ -90,6 +94,7 @@ static void populate(void)
 		struct fixture_client c = (i % 2 ? fixture_eve : fixture_client)(
 			"198.51.100.1", (uint16_t)(5000 + i));
 
+		c.endpoint.addr.b[15] = (uint8_t)(1 + i % 4);
 		allocate(&c, i % 5 == 0, family);
 		ask_peer(&c, STUN_CHANNEL_BIND, peer, 0x4000 + i % 3);
 		ask_peer(&c, STUN_CREATE_PERMISSION, family == 4 ? "10.98.0.2" : "fd99::11", 0);
@@ -369,6 +374,7 @@ static void test_fuzz(void **state)
 		uint8_t *area;
 
 		before.limits.per_user = 0;
+		before.nb_client_deny = 0;
 		before.first.nb_users = 2;
 		before.limits.permissions = before.limits.channels = 8;
 		restart_open(&r, &before, test_rand(&rnd));

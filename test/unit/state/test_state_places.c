@@ -232,6 +232,20 @@ static void test_user(void **state)
 	assert_int_equal(fixture_refresh(find_fixture(&client[1]), &client[1], 600), 401);
 }
 
+static void test_client(void **state)
+{
+	struct prefix deny = {.len = 128};
+	unsigned int nb = 0;
+
+	populate();
+	deny.addr = client[1].endpoint.addr;
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		nb += addr_eq(&client[i].endpoint.addr, &deny.addr);
+	config.client_deny = &deny;
+	config.nb_client_deny = 1;
+	assert_lost(TURN_STATE_LOST_DENIED, TURN_END_DENIED, nb);
+}
+
 static void test_quota(void **state)
 {
 	populate();
@@ -374,6 +388,7 @@ int main(void)
 		T(test_relay_ports),
 		T(test_listener_on_port),
 		T(test_user),
+		T(test_client),
 		T(test_quota),
 		T(test_peer),
 		T(test_expired),

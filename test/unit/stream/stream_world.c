@@ -20,6 +20,7 @@ static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORK
 static unsigned int taken[STREAM_WORLD_WORKERS];
 static unsigned int roused[STREAM_WORLD_WORKERS];
 static bool held;
+static bool denies; // all clients
 static int left = -1; // the worker whose messages are left on the ring, or -1
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
@@ -131,7 +132,13 @@ static void release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	free(buf);
 }
 
+static bool serves(void *ctx, const struct addr *client)
+{
+	return !__atomic_load_n(&denies, __ATOMIC_RELAXED);
+}
+
 static const struct stream_ops ops = {.home = home,
+	.serves = serves,
 	.take = take,
 	.may_ask = may_ask,
 	.send = send_up,
@@ -189,6 +196,11 @@ void stream_world_hold(bool yes)
 	pthread_mutex_lock(&lock);
 	held = yes;
 	pthread_mutex_unlock(&lock);
+}
+
+void stream_world_deny(bool yes)
+{
+	__atomic_store_n(&denies, yes, __ATOMIC_RELAXED);
 }
 
 unsigned int stream_world_roused(unsigned int worker)

@@ -44,6 +44,8 @@ void stream_world_leave(int worker);
 void stream_world_answer(struct streams *s, struct stream_world_message *p);
 // While it is set, threads see no messages of workers; those that wait then arrive together.
 void stream_world_hold(bool yes);
+// While it is set, no client is served.
+void stream_world_deny(bool yes);
 // How often threads ended the doze of a worker for which they had no message.
 unsigned int stream_world_roused(unsigned int worker);
 // Frees the messages in transit. The threads must have ended.

@@ -17,6 +17,7 @@
 #include <openssl/err.h>
 
 #include "bytes.h"
+#include "stream_change.h"
 #include "test_rand.h"
 
 #define CLIENTS 16
@@ -375,6 +376,63 @@ static void test_stop(void **state)
 	}
 }
 
+static int connected(const struct sockaddr_in *addr)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)addr, sizeof(*addr)), 0);
+	return fd;
+}
+
+// Waits until the server has closed the connection, and closes the client's end.
+static void is_closed(int fd)
+{
+	uint8_t byte;
+
+	assert_true(read(fd, &byte, 1) <= 0);
+	close(fd);
+}
+
+// A client who is no longer served loses its connection when the rules have changed, and gets no
+// other one.
+static void test_denied_clients_are_closed(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	const struct stream_config c = {
+		.connections = 8, .idle_s = 60, .handshake_s = 60, .queue = 65536};
+	struct stream_stats s;
+	struct sockaddr_in addr;
+	int fds[5];
+
+	streams = stream_world_start(c, &addr);
+	for (unsigned int i = 0; i < 5; i++)
+		fds[i] = connected(&addr);
+	do {
+		nanosleep(&pause, NULL);
+		stream_stats(streams, &s);
+	} while (s.accepted < 5);
+	stream_review_clients(streams);
+	stream_world_deny(true);
+	is_closed(connected(&addr));
+	stream_review_clients(streams);
+	for (unsigned int i = 0; i < 5; i++)
+		is_closed(fds[i]);
+	stream_stats(streams, &s);
+	assert_int_equal(s.refused_denied, 6);
+	assert_int_equal(s.accepted, 5);
+	stream_world_deny(false);
+	fds[0] = connected(&addr);
+	do {
+		nanosleep(&pause, NULL);
+		stream_stats(streams, &s);
+	} while (s.accepted < 6);
+	assert_int_equal(s.refused_denied, 6);
+	close(fds[0]);
+	stream_stop(streams);
+	stream_world_drain();
+}
+
 static int group_setup(void **state)
 {
 	if (stream_world_open(state) != 0)
@@ -388,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whatever_arrives_and_ends_is_counted),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_denied_clients_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, stream_world_close);
