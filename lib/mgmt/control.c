@@ -96,7 +96,7 @@ static int start_thread(struct running *r)
 	k->crypto = stun_crypto_create();
 	if (k->crypto == NULL || facts_open(k) != 0)
 		return -ENOMEM;
-	rc = clients_open(&k->clients, r->file.fd, k->conf->control.connections);
+	rc = clients_open(&k->clients, r->file.fd, k->conf->control.connections, &r->file.roles);
 	if (rc != 0)
 		return rc;
 	r->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -114,7 +114,7 @@ static int start_thread(struct running *r)
 // A failure ends the start, unless nobody configured this socket: then it is only logged.
 static int tolerate_failure(const struct conf *c, int rc, const char *error)
 {
-	if (c->control.socket != NULL || c->control.group != NULL) {
+	if (c->control.socket != NULL || c->control.group != NULL || c->control.readers != NULL) {
 		LOG(CONTROL, ERR, "%s", error);
 		return rc;
 	}
@@ -147,9 +147,9 @@ int mgmt_control_start(
 		free_all(r);
 		return rc == 1 ? 0 : tolerate_failure(c, rc, error);
 	}
-	LOG(CONTROL, INFO, "%s, for %s%s", r->file.path,
-		c->control.group != NULL ? "group " : "the user of this process",
-		c->control.group != NULL ? c->control.group : "");
+	LOG(CONTROL, INFO, "%s, for the user of this process, operators: %s, readers: %s",
+		r->file.path, c->control.group != NULL ? c->control.group : "none",
+		c->control.readers != NULL ? c->control.readers : "none");
 	*out = &r->control;
 	return 0;
 }

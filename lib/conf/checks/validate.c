@@ -94,8 +94,13 @@ static int check_records(struct conf_ctx *x)
 
 static int check_control(struct conf_ctx *x)
 {
-	const char *path = x->conf->control.socket;
+	const struct conf_control *c = &x->conf->control;
+	const char *path = c->socket;
 
+	if (c->group != NULL && c->readers != NULL && strcmp(c->group, c->readers) == 0)
+		return conf_fail(x, conf_node_by_field(x->root, &c->readers, 0),
+			"is control.group, too, whose members give orders: name another group, or "
+			"remove this key");
 	if (path == NULL || path[0] == '\0' || path[0] == '/')
 		return 0;
 	return conf_fail(x, conf_node_by_field(x->root, &x->conf->control.socket, 0),

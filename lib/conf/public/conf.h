@@ -191,7 +191,8 @@ static inline const char *conf_idle_name(enum conf_idle idle)
 // The control socket.
 struct conf_control {
 	char *socket; // NULL = the default, "" = none
-	char *group; // NULL = only its owner may use it
+	char *group; // of operators; NULL = none
+	char *readers; // group of readers; NULL = none
 	uint32_t connections;
 };
 

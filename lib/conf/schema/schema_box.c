@@ -51,10 +51,14 @@ CONF_AREAS(AREA)
 	"another NAME; slipring makes the directory. If the default is impossible, the log says so "
 	"and there is no socket; with this key the start fails. A dead process's socket is "
 	"replaced, and the file is removed at the end. Users who can open it can see all users and "
-	"allocations, and end them."},
+	"allocations, and end them unless they are readers."},
 {"control.group", CONF_TEXT, ONE(conf, control.group), RANGE(1, 32), .flags = CONF_WORD,
-	.help = "Group whose members may use the socket (mode 0660). Default: only the user of "
-	"slipring (0600)."},
+	.help = "Group of operators, by name or number: members see everything and give orders "
+	"(mode 0660). Default: only root and the user of slipring (0600)."},
+{"control.readers", CONF_TEXT, ONE(conf, control.readers), RANGE(1, 32), .flags = CONF_WORD,
+	.help = "Group whose members see everything and give no orders (mode 0660). With both "
+	"groups the mode is 0666, and slipring refuses users who are in neither "
+	"([slipringctl.md](slipringctl.md#who-may-connect))."},
 
 {"state", CONF_SECTION, .help = "Lets calls survive a restart: a file in memory holds allocations, "
 	"permissions, channels and reservations of UDP clients for the next process "

@@ -449,6 +449,7 @@ static json_t *control_clients(const struct control *k)
 	json_object_set_new(o, "unread", shown_number(cs->unread));
 	json_object_set_new(o, "broken", shown_number(cs->broken));
 	json_object_set_new(o, "idle", shown_number(cs->idle));
+	json_object_set_new(o, "denied", shown_number(cs->denied));
 	return o;
 }
 

@@ -402,8 +402,6 @@ static bool kill_take(struct scan *s, const struct dp_answer *a)
 	s->rest_until_ms = now_ms + ROOM_MS;
 	if (now_ms - s->begun_ms < ROOM_MAX_MS)
 		return true;
-	LOG(CONTROL, ERR, "%u allocations ended, but not all: no room for events: order %s", s->got,
-		s->order);
 	return fail_scan(s, "not all allocations were ended: there is no room for events");
 }
 
@@ -416,7 +414,15 @@ static bool kill_end(struct scan *s)
 	return true;
 }
 
-static const struct scan_kind kill_kind = {.orders = true, .take = kill_take, .end = kill_end};
+static void kill_done(struct scan *s)
+{
+	if (s->error[0] != '\0')
+		LOG(CONTROL, ERR, "%u allocations ended, but not all (%s): order %s", s->got,
+			s->error, s->order);
+}
+
+static const struct scan_kind kill_kind = {
+	.orders = true, .take = kill_take, .end = kill_end, .done = kill_done};
 
 enum command_end listings_kill(struct command *c)
 {

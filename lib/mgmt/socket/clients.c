@@ -183,16 +183,26 @@ static int spare_open(void)
 
 // --- all clients ---------------------------------------------------------------------------------
 
-// Tells a client that there are too many, if its socket takes the message.
-static void refuse_client(struct clients *cs, int fd)
+// Tells a client the reason, if its socket takes the message, and closes it.
+static void turn_away(int fd, const char *answer)
 {
-	static const char full[] = "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close "
-				   "some\"}\n";
-
-	cs->refused++;
-	if (send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (send(fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		LOG(CONTROL, DEBUG, "a refused client does not listen");
 	close(fd);
+}
+
+static void refuse_client(struct clients *cs, int fd)
+{
+	cs->refused++;
+	turn_away(fd, "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close some\"}\n");
+}
+
+static void deny_client(struct clients *cs, int fd)
+{
+	cs->denied++;
+	turn_away(fd,
+		"{\"v\":1,\"ok\":false,\"error\":\"no permission: use sudo, or become a member of "
+		"control.readers or control.group\"}\n");
 }
 
 // Closes the client that has been idle longest, if that is long enough.
@@ -213,14 +223,21 @@ static void make_room(struct clients *cs)
 
 static void client_add(struct clients *cs, int fd)
 {
-	struct ucred cred = {.uid = (uid_t)-1};
-	socklen_t len = sizeof(cred);
 	struct client *c = NULL;
 	struct epoll_event e = {.events = EPOLLIN};
 	unsigned int max = cs->max;
+	uid_t uid;
+	pid_t pid;
+	const enum role role = roles_of(&cs->roles, fd, &uid, &pid);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == 0)
+	if (role == ROLE_NONE) {
+		deny_client(cs, fd);
+		return;
+	}
+	if (uid == 0)
 		max += CLIENTS_FOR_ROOT;
+	else if (role == ROLE_READER)
+		max = (max + 1) / 2;
 	if (cs->nb >= max)
 		make_room(cs);
 	if (cs->nb < max)
@@ -232,8 +249,9 @@ static void client_add(struct clients *cs, int fd)
 		return;
 	}
 	c->fd = fd;
-	c->uid = cred.uid;
-	c->pid = cred.pid;
+	c->uid = uid;
+	c->pid = pid;
+	c->role = role;
 	c->asked_ms = clock_monotonic_ms();
 	c->next = cs->first;
 	cs->first = c;
@@ -294,16 +312,17 @@ static void look_after(struct clients *cs, uint64_t now_ms)
 			cs->spare = spare_open();
 		watch_listener(cs, true);
 	}
-	all = cs->refused + cs->unread + cs->broken + cs->idle;
+	all = cs->refused + cs->unread + cs->broken + cs->idle + cs->denied;
 	if (all == cs->told || (cs->told > 0 && now_ms - cs->told_ms < TELL_MS))
 		return;
 	cs->told = all;
 	cs->told_ms = now_ms;
 	LOG(CONTROL, WARNING,
 		"clients in all: %ju refused, %ju closed that did "
-		"not read, %ju closed that sent no requests, %ju idle ones closed for others",
+		"not read, %ju closed that sent no requests, %ju idle ones closed for others, %ju "
+		"times no permission",
 		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken,
-		(uintmax_t)cs->idle);
+		(uintmax_t)cs->idle, (uintmax_t)cs->denied);
 }
 
 // Serves lines that were read already, for which epoll reports no event.
@@ -338,12 +357,13 @@ bool clients_serve(struct clients *cs, int wait_ms, int stop_fd)
 	return ready && stop_fd >= 0;
 }
 
-int clients_open(struct clients *cs, int listener, unsigned int max)
+int clients_open(struct clients *cs, int listener, unsigned int max, const struct roles *roles)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.ptr = &cs->listener};
 
 	cs->listener = listener;
 	cs->max = max;
+	cs->roles = *roles;
 	cs->spare = spare_open();
 	cs->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (cs->epoll < 0 || epoll_ctl(cs->epoll, EPOLL_CTL_ADD, listener, &e) != 0)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "socket/lines.h"
+#include "socket/roles.h"
 
 #define CLIENTS_ANSWER_MAX (1024 * 1024) // bytes of an answer
 #define CLIENTS_READ_MS 10000 // a client that reads nothing of its answer for this time is closed
@@ -22,6 +23,7 @@ struct client {
 	int fd;
 	uid_t uid;
 	pid_t pid;
+	enum role role; // not ROLE_NONE
 	struct lines in;
 	char *out; // the answer that is being sent
 	size_t out_len, out_sent;
@@ -40,6 +42,7 @@ struct clients {
 		// not open
 	uint64_t deaf_ms; // when accepting paused for want of descriptors; 0 = not paused
 	unsigned int max, nb;
+	struct roles roles;
 	bool more; // some client has lines that were not served yet
 	struct client *first;
 	// A line of a client. The answer follows by clients_answer, now or later.
@@ -49,12 +52,14 @@ struct clients {
 	// Numbers of clients that exceeded the limit, did not read, sent no JSON, or were closed to
 	// make room for others.
 	uint64_t refused, unread, broken, idle;
+	uint64_t denied; // number of clients without a role, and of orders of readers
 	uint64_t told_ms; // when these were logged last
 	uint64_t told; // their sum then
 };
 
-// listener: a listening socket, which the caller keeps. 0 or -errno.
-int clients_open(struct clients *cs, int listener, unsigned int max);
+// listener: a listening socket, which the caller keeps. Readers share half of the max connections.
+// 0 or -errno.
+int clients_open(struct clients *cs, int listener, unsigned int max, const struct roles *roles);
 void clients_close(struct clients *cs);
 // Serves clients that are ready, and waits for them up to wait_ms (-1: without limit). stop_fd: a
 // descriptor of the caller in cs->epoll; true if it is ready.

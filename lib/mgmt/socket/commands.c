@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "drain/drains.h"
 #include "log/escape.h"
 #include "explain/explain.h"
@@ -16,53 +17,90 @@
 #include "answers/logs.h"
 #include "state/stop.h"
 
+#define DENIED_MS 1000 // between lines of the log about orders of readers
+
 static enum command_end show_help(struct command *c);
 
+// True if a request only reads.
+static bool only_reads(const json_t *in)
+{
+	return true;
+}
+
+static bool gives_order(const json_t *in)
+{
+	return false;
+}
+
+static bool log_reads(const json_t *in)
+{
+	return json_object_get(in, "area") == NULL && json_object_get(in, "level") == NULL &&
+		json_object_get(in, "reopen") == NULL;
+}
+
+static bool config_reads(const json_t *in)
+{
+	const char *action = json_string_value(json_object_get(in, "do"));
+
+	return json_object_get(in, "do") == NULL || (action != NULL && strcmp(action, "diff") == 0);
+}
+
+// Only the connection that began a capture can ask for more of it, or stop it.
+static bool capture_reads(const json_t *in)
+{
+	return json_is_true(json_object_get(in, "more")) ||
+		json_is_true(json_object_get(in, "stop"));
+}
+
+// reads: true if readers may send this request. A row without it is for operators.
 // fields: the allowed fields of a request besides v and cmd, each between spaces.
 static const struct {
 	const char *name;
 	enum command_end (*run)(struct command *c);
+	bool (*reads)(const json_t *in);
 	const char *fields, *help;
 } commands[] = {
-	{"help", show_help, " ", "The commands, and the fields of each."},
-	{"status", facts_status, " ", "The server: links, load, limits, rates, warnings."},
-	{"allocations", listings_allocations,
+	{"help", show_help, only_reads, " ", "The commands, and the fields of each."},
+	{"status", facts_status, only_reads, " ",
+		"The server: links, load, limits, rates, warnings."},
+	{"allocations", listings_allocations, only_reads,
 		" user realm client peer transport worker sort page rows ",
 		"Live allocations. sort: rate, bitrate, age, datagrams, bytes."},
-	{"show", listings_show, " id page ", "All about one allocation."},
-	{"kill", listings_kill, " id user realm source peer ",
+	{"show", listings_show, only_reads, " id page ", "All about one allocation."},
+	{"kill", listings_kill, gives_order, " id user realm source peer ",
 		"Ends allocations; answers their number."},
-	{"capture", captures_command,
+	{"capture", captures_command, capture_reads,
 		" id user realm client drop payload decrypted seconds datagrams bytes snap more "
 		"stop ",
 		"Frames of allocations, of an address or a drop reason; more: the frames captured "
 		"yet."},
-	{"users", listings_users, " user realm sort page rows ",
+	{"users", listings_users, only_reads, " user realm sort page rows ",
 		"Users that have allocations. sort: allocations, rate, bitrate, datagrams, bytes."},
-	{"ports", facts_ports, " xstats ",
+	{"ports", facts_ports, only_reads, " xstats ",
 		"Ports, their links and counters. xstats: the driver's, too."},
-	{"workers", facts_workers, " ", "Workers, their load and counters."},
-	{"steering", facts_steering, " ", "Steering of packets from peers."},
-	{"neighbours", listings_neighbours, " worker page rows ",
+	{"workers", facts_workers, only_reads, " ", "Workers, their load and counters."},
+	{"steering", facts_steering, only_reads, " ", "Steering of packets from peers."},
+	{"neighbours", listings_neighbours, only_reads, " worker page rows ",
 		"ARP and ND entries of a worker."},
-	{"drops", facts_drops, " all ",
+	{"drops", facts_drops, only_reads, " all ",
 		"Dropped datagrams by reason, with explanation and advice."},
-	{"explain", explain, " user realm source rows ",
+	{"explain", explain, only_reads, " user realm source rows ",
 		"The last attempts of a user or an address, and the likely cause of trouble."},
-	{"log", logs_log, " area level reopen ",
+	{"log", logs_log, log_reads, " area level reopen ",
 		"Areas of the log. area and level: sets one. reopen: the files of records."},
-	{"config", configs_config, " do ",
+	{"config", configs_config, config_reads, " do ",
 		"The result of the last reload. do: diff, the changes that a reload would make; "
 		"reload."},
-	{"stop", stop_command, " keep forget ",
+	{"stop", stop_command, gives_order, " keep forget ",
 		"Stops slipring. keep: the next process continues the calls; forget: they end."},
-	{"drain", drains_drain, " deadline below keep ",
+	{"drain", drains_drain, gives_order, " deadline below keep ",
 		"Drains the server: no new allocations; it ends at below, or after deadline s. "
 		"keep: the next process continues the remaining calls."},
-	{"undrain", drains_undrain, " ", "Cancels a drain."},
-	{"records", logs_records, " ", "Records written and lost."},
-	{"crash", crashes_crash, " name ", "Reports of crashes; name: the lines of one."},
-	{"fault", crashes_fault, " what worker ms burst ",
+	{"undrain", drains_undrain, gives_order, " ", "Cancels a drain."},
+	{"records", logs_records, only_reads, " ", "Records written and lost."},
+	{"crash", crashes_crash, only_reads, " name ",
+		"Reports of crashes; name: the lines of one."},
+	{"fault", crashes_fault, gives_order, " what worker ms burst ",
 		"Has a worker, or without it management, hang or crash: for tests alone."},
 };
 
@@ -163,6 +201,39 @@ static const char *strange_field(const json_t *in, const char *fields)
 	return NULL;
 }
 
+// Refuses an order of a reader, and logs one a second: a reader must not fill the log.
+static enum command_end deny_order(struct command *c, const char *name)
+{
+	const char *group = c->control->conf->control.group;
+	const uint64_t now_ms = clock_monotonic_ms();
+	char *order = commands_order(c);
+
+	c->control->clients.denied++;
+	if (order != NULL &&
+		(c->control->denied_ms == 0 || now_ms - c->control->denied_ms >= DENIED_MS)) {
+		c->control->denied_ms = now_ms;
+		LOG(CONTROL, WARNING, "refused, as readers give no orders: %s", order);
+	}
+	free(order);
+	return commands_refuse(c,
+		"%s: this is an order, and uid %u is only a reader: use sudo, or become a member "
+		"of %s",
+		name, (unsigned int)c->client->uid,
+		group != NULL ? group : "control.group, which is not set");
+}
+
+// Runs an order of an operator. A refused one is logged here, others by what they do.
+static enum command_end run_order(struct command *c, enum command_end (*run)(struct command *c))
+{
+	const enum command_end end = run(c);
+	char *order = end == COMMAND_REFUSED ? commands_order(c) : NULL;
+
+	if (order != NULL)
+		LOG(CONTROL, NOTICE, "order refused (%s): %s", c->error, order);
+	free(order);
+	return end;
+}
+
 static enum command_end run_command(struct command *c)
 {
 	const json_t *v = json_object_get(c->in, "v");
@@ -181,7 +252,11 @@ static enum command_end run_command(struct command *c)
 		if (strange != NULL)
 			return commands_refuse(c, "%s: %s has no such field; see help",
 				quote_name(strange, text), name);
-		return commands[i].run(c);
+		if (commands[i].reads != NULL && commands[i].reads(c->in))
+			return commands[i].run(c);
+		if (c->client->role < ROLE_OPERATOR)
+			return deny_order(c, name);
+		return run_order(c, commands[i].run);
 	}
 	return commands_refuse(c, "cmd: %s: no such command; see help", quote_name(name, text));
 }

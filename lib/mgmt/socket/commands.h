@@ -34,6 +34,7 @@ struct control {
 	struct captures captures;
 	struct diffs diffs;
 	struct facts facts;
+	uint64_t denied_ms; // when an order of a reader was logged last; 0 = never
 };
 
 // A request that is being answered.

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -116,21 +117,47 @@ static int give_socket(const struct socket_file *p, uid_t uid, gid_t gid, mode_t
 	return rc;
 }
 
-static int give_to_group(const struct socket_file *p, const char *name, char *error, size_t len)
+// Finds the group that a key gives by name or by number: containers know no names of their host.
+// *gid does not change if the key is not set.
+static int find_group(const char *key, const char *text, gid_t *gid, char *error, size_t len)
 {
-	const struct group *g = getgrnam(name);
-	int rc;
+	const struct group *g = text != NULL ? getgrnam(text) : NULL;
 
-	if (g == NULL) {
-		snprintf(error, len, "control.group: there is no group %s on this host", name);
-		return -ENOENT;
+	if (text == NULL)
+		return 0;
+	if (g != NULL) {
+		*gid = g->gr_gid;
+		return 0;
 	}
-	rc = give_socket(p, (uid_t)-1, g->gr_gid, 0660);
+	if (strspn(text, "0123456789") == strlen(text) && strlen(text) < 10) {
+		*gid = (gid_t)strtoul(text, NULL, 10);
+		return 0;
+	}
+	snprintf(error, len, "%s: there is no group %s on this host", key, text);
+	return -ENOENT;
+}
+
+static int give_to_groups(
+	struct socket_file *p, const struct conf_control *c, char *error, size_t len)
+{
+	const char *name = c->group != NULL ? c->group : c->readers;
+	const bool two = c->group != NULL && c->readers != NULL;
+	struct roles *r = &p->roles;
+	int rc = find_group("control.group", c->group, &r->operators, error, len);
+
+	if (rc == 0)
+		rc = find_group("control.readers", c->readers, &r->readers, error, len);
+	if (rc != 0 || name == NULL)
+		return rc;
+	if (two)
+		rc = give_socket(p, (uid_t)-1, (gid_t)-1, 0666);
+	else
+		rc = give_socket(p, (uid_t)-1, c->group != NULL ? r->operators : r->readers, 0660);
 	if (rc != 0)
 		snprintf(error, len,
-			"control.group: %s cannot be given to group %s: %s (the unit may need "
+			"control.%s: %s cannot be given to group %s: %s (the unit may need "
 			"SupplementaryGroups=%s or CAP_CHOWN)",
-			p->path, name, strerror(-rc), name);
+			c->group != NULL ? "group" : "readers", p->path, name, strerror(-rc), name);
 	return rc;
 }
 
@@ -154,12 +181,10 @@ static int give_to_user(const struct socket_file *p, const char *name, char *err
 
 // Sets the group first, because a process that gave the socket away may no longer set its mode.
 // Until then only the user that started the process can open it.
-static int give_away(const struct socket_file *p, const struct conf *c, char *error, size_t len)
+static int give_away(struct socket_file *p, const struct conf *c, char *error, size_t len)
 {
-	int rc = 0;
+	int rc = give_to_groups(p, &c->control, error, len);
 
-	if (c->control.group != NULL)
-		rc = give_to_group(p, c->control.group, error, len);
 	if (rc == 0 && c->process.user != NULL)
 		rc = give_to_user(p, c->process.user, error, len);
 	return rc;
@@ -197,7 +222,7 @@ int socket_file_open(struct socket_file *p, const struct conf *c, char *error, s
 {
 	int rc, folder;
 
-	*p = (struct socket_file){.fd = -1};
+	*p = (struct socket_file){.fd = -1, .roles = {ROLES_NO_GROUP, ROLES_NO_GROUP}};
 	if (c->control.socket != NULL && c->control.socket[0] == '\0')
 		return 1;
 	rc = path_of(p, c);

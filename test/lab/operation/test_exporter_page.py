@@ -184,7 +184,6 @@ def check_states(lab, server, page, path, exporter):
     assert page.run("document.body.className") == "old"
     server.start()
     assert exporters.share(server.prefix).returncode == 0
-    os.chmod(path, 0o666)
     page.wait("#state", "Ready")
     page.wait("#alerts", "SlipringRestarted")
     page.wait("section[data-table=load]", "Allocations")
@@ -203,8 +202,7 @@ def main(lab):
     exporters.keep(lab)
     streams.join(lab)
     path = os.path.join(lab.dir, "control.sock")
-    server = lab.server({**streams.config(lab, ("tcp", "tls")), "control": {"socket": path}})
-    os.chmod(path, 0o666)  # in the place of control.group
+    server = lab.server({**streams.config(lab, ("tcp", "tls")), "control": {"socket": path, "readers": exporters.GROUP}})
     assert exporters.share(server.prefix).returncode == 0
     plain = Exporter(lab, "--file-prefix", server.prefix)
     allowed = Exporter(lab, "--file-prefix", server.prefix, "--control", path, port=9642)

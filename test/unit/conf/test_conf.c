@@ -514,9 +514,10 @@ static void test_values(void **state)
 	c = load_edit("log: {", "drivers: \"\"\nlog: {");
 	assert_string_equal(c->drivers_dir, "");
 	conf_free(c);
-	c = load_edit("log: {", "control: {socket: \"\", group: adm}\nlog: {");
+	c = load_edit("log: {", "control: {socket: \"\", group: adm, readers: users}\nlog: {");
 	assert_string_equal(c->control.socket, "");
 	assert_string_equal(c->control.group, "adm");
+	assert_string_equal(c->control.readers, "users");
 	assert_int_equal(c->control.connections, 64);
 	conf_free(c);
 	// a section whose lines are all commented out

@@ -45,7 +45,9 @@ static int setup(void **state)
 	all = MAX + (geteuid() == 0 ? CLIENTS_FOR_ROOT : 0);
 	clients = (struct clients){.line = line};
 	return bind(listener, (const struct sockaddr *)&addr, sizeof(addr)) != 0 ||
-		listen(listener, 64) != 0 || clients_open(&clients, listener, MAX) != 0;
+		listen(listener, 64) != 0 ||
+		clients_open(&clients, listener, MAX,
+			&(struct roles){ROLES_NO_GROUP, ROLES_NO_GROUP}) != 0;
 }
 
 static int teardown(void **state)

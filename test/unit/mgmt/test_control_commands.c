@@ -10,6 +10,7 @@
 #include "socket/commands.h"
 #include "test.h"
 
+static struct conf conf;
 static struct control control;
 static struct client client;
 static int peer_fd;
@@ -19,8 +20,10 @@ static int setup(void **state)
 	int ends[2];
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	control = (struct control){.clients = {.epoll = -1, .listener = -1, .spare = -1}};
-	client = (struct client){.fd = ends[0]};
+	conf = (struct conf){0};
+	control = (struct control){
+		.conf = &conf, .clients = {.epoll = -1, .listener = -1, .spare = -1}};
+	client = (struct client){.fd = ends[0], .uid = 1005, .role = ROLE_OPERATOR};
 	peer_fd = ends[1];
 	return 0;
 }
@@ -119,6 +122,73 @@ static void invalid_peers_are_refused(void **state)
 	}
 }
 
+// Every request that is an order, or might be taken for one.
+static const char *const orders[] = {"{\"cmd\":\"kill\"}", "{\"cmd\":\"kill\",\"id\":\"1\"}",
+	"{\"cmd\":\"capture\"}", "{\"cmd\":\"capture\",\"id\":\"1\",\"more\":false}",
+	"{\"cmd\":\"capture\",\"more\":\"x\",\"stop\":1}",
+	"{\"cmd\":\"log\",\"area\":\"auth\",\"level\":\"debug\"}",
+	"{\"cmd\":\"log\",\"level\":null}", "{\"cmd\":\"log\",\"reopen\":true}",
+	"{\"cmd\":\"config\",\"do\":\"reload\"}", "{\"cmd\":\"config\",\"do\":null}",
+	"{\"cmd\":\"stop\"}", "{\"cmd\":\"drain\"}", "{\"cmd\":\"undrain\"}",
+	"{\"cmd\":\"fault\",\"what\":\"segv\"}"};
+
+static void a_reader_gives_no_orders(void **state)
+{
+	client.role = ROLE_READER;
+	for (unsigned int i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		json_t *error = refused(orders[i]);
+
+		assert_non_null(strstr(json_string_value(error),
+			": this is an order, and uid 1005 is only a reader: use sudo, or become a "
+			"member of control.group, which is not set"));
+		json_decref(error);
+		assert_int_equal(control.clients.denied, i + 1);
+	}
+	conf.control.group = (char *)(uintptr_t) "adm";
+	assert_refused("{\"cmd\":\"stop\"}",
+		"stop: this is an order, and uid 1005 is only a reader: use sudo, or become a "
+		"member of adm");
+	// neither are a reader's orders: the command itself refuses them
+	assert_refused("{\"cmd\":\"capture\",\"more\":true}",
+		"more: this connection has no capture under way");
+	assert_refused(
+		"{\"cmd\":\"show\"}", "id: say which allocation; allocations shows their ids");
+}
+
+// Commands that readers may use, at least without fields. A new command belongs here, or into
+// `orders`.
+static const char reading[] = " help status allocations show users ports workers steering "
+			      "neighbours drops explain log config records crash ";
+
+static void every_command_has_a_role(void **state)
+{
+	char line[] = "{\"cmd\":\"help\"}", answer[8192];
+	json_t *o, *row;
+	ssize_t n;
+	size_t i;
+
+	commands_line(&control, &client, line, strlen(line));
+	n = recv(peer_fd, answer, sizeof(answer), MSG_DONTWAIT);
+	assert_in_range(n, 1, sizeof(answer) - 1);
+	o = json_loadb(answer, (size_t)n, 0, NULL);
+	json_array_foreach(json_object_get(o, "rows"), i, row)
+	{
+		const char *name = json_string_value(json_object_get(row, "cmd"));
+		char word[32], cmd[32];
+		bool found;
+
+		snprintf(word, sizeof(word), " %s ", name);
+		snprintf(cmd, sizeof(cmd), "\"cmd\":\"%s\"", name);
+		found = strstr(reading, word) != NULL;
+		for (unsigned int k = 0; k < sizeof(orders) / sizeof(orders[0]); k++)
+			found = found || strstr(orders[k], cmd) != NULL;
+		if (!found)
+			fail_msg("%s: is it an order?", name);
+	}
+	assert_true(i > 15);
+	json_decref(o);
+}
+
 // Five consecutive lines that are no JSON: then the client is closed.
 static void no_request_is_answered(void **state)
 {
@@ -142,6 +212,8 @@ int main(void)
 		T(strange_names_are_escaped),
 		T(a_cut_character_leaves_an_answer),
 		T(invalid_peers_are_refused),
+		T(a_reader_gives_no_orders),
+		T(every_command_has_a_role),
 		T(no_request_is_answered),
 	};
 

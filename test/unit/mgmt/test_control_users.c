@@ -57,7 +57,7 @@ static void open_all(void)
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	control = (struct control){
 		.dp = world.dp, .conf = &world.conf, .clients = {.epoll = -1, .listener = -1}};
-	asker = (struct client){.fd = ends[0]};
+	asker = (struct client){.fd = ends[0], .role = ROLE_READER};
 	peer_fd = ends[1];
 }
 

@@ -66,6 +66,39 @@ static void its_group_may_when_there_is_one(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+static void readers_may_as_well(void **state)
+{
+	struct socket_file p;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	conf.control.readers = (char *)(uintptr_t) "daemon";
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	assert_int_equal(st.st_gid, 1); // Debian's
+	assert_int_equal(p.roles.readers, 1);
+	assert_int_equal(p.roles.operators, ROLES_NO_GROUP);
+	socket_file_close(&p);
+	// a file has one group: all may connect, and roles.c decides
+	conf.control.group = (char *)(uintptr_t) "adm";
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0666);
+	assert_int_equal(p.roles.readers, 1);
+	assert_int_equal(p.roles.operators, 4);
+	socket_file_close(&p);
+	conf.control.readers = (char *)(uintptr_t) "64999"; // without a name
+	assert_int_equal(socket_file_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(p.roles.readers, 64999);
+	socket_file_close(&p);
+	conf.control.readers = (char *)(uintptr_t) "no-such-group";
+	assert_true(socket_file_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "control.readers: there is no group no-such-group"));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 // The members of process.user, which the process has not adopted yet, can use it afterwards.
 static void the_socket_belongs_to_the_later_user(void **state)
 {
@@ -184,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(only_its_owner_may_open_it),
 		T(its_group_may_when_there_is_one),
+		T(readers_may_as_well),
 		T(the_socket_belongs_to_the_later_user),
 		T(a_lock_on_the_folder_holds_nobody_up),
 		T(a_lock_that_stays_is_an_error),
