@@ -30,7 +30,7 @@ import documents
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 CONFINE = "/src/test/lab/operation/confine.py"
-NAMES = ("slipring", "slipring-exporter", "slipring-loadgen")
+NAMES = ("slipring", "slipring-accounts", "slipring-exporter", "slipring-loadgen")
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 SECRET = "change me"  # as in README.md
 CERTIFICATE, KEY = "/etc/slipring/fullchain.pem", "/etc/slipring/privkey.pem"
@@ -239,10 +239,14 @@ def check_fresh(root):
     owner = root.run("stat", "-c", "%a %U %G", "/etc/slipring/slipring.yaml").stdout.split()
     assert owner == ["640", "root", "slipring"], owner
     assert not os.path.exists(root.path + "/etc/systemd/system/multi-user.target.wants/slipring.service")
-    for page in ("slipring.8", "slipring.yaml.5", "slipringctl.1", "slipring-loadgen.1", "slipring-exporter.1"):
+    for page in ("slipring.8", "slipring.yaml.5", "slipringctl.1", "slipring-loadgen.1", "slipring-exporter.1",
+        "slipring-accounts.1"):  # fmt: skip
         assert os.path.exists(f"{root.path}/usr/share/man/man{page[-1]}/{page}.gz"), page
-    for program in ("slipring", "slipringctl", "slipring-loadgen", "slipring-exporter", "slipring-probe", "slipring-tune", "slipring-import"):
+    for program in ("slipring", "slipringctl", "slipring-loadgen", "slipring-exporter", "slipring-probe", "slipring-tune", "slipring-import",
+        "slipring-accounts"):  # fmt: skip
         root.run(program, "--help")
+    owner = root.run("stat", "-c", "%a %U %G", "/etc/slipring/accounts.yaml").stdout.split()
+    assert owner == ["640", "root", "slipring-accounts"], owner
 
 
 def check_init(root, unit):

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(TOP, "test/package"))
 import documents  # noqa: E402
 
 UNKNOWN = "--there-is-no-such-option"
-SERVER, PROBE, LOADGEN, EXPORTER = map(os.path.abspath, sys.argv[1:5])
+SERVER, PROBE, LOADGEN, EXPORTER, ACCOUNTS = map(os.path.abspath, sys.argv[1:6])
 PROGRAMS = {
     "slipring": [SERVER],
     "slipring-probe": [PROBE],
@@ -29,6 +29,7 @@ PROGRAMS = {
     **{name: [sys.executable, f"{TOP}/app/{name}/{name}"] for name in ("slipringctl", "slipring-tune")},
     **{name: [sys.executable, f"{TOP}/app/setup/{name}"] for name in ("slipring-import", "slipring-init")},
     "slipring-exporter": [sys.executable, EXPORTER],
+    "slipring-accounts": [sys.executable, ACCOUNTS],
 }
 ALL_KNOWN = rf"(unrecognized arguments:|unknown option|missing:) {UNKNOWN}\n"
 NAMED = rf"{ALL_KNOWN}|arguments? .*(is|are) required"
