@@ -303,12 +303,13 @@ void check_records(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_at place = AT(c, records.file, "records.file");
 	const char *file = c->records.file;
-	char dir[PATH_MAX], refusals[CONF_RECORDS_PATH];
+	char dir[PATH_MAX], refusals[CONF_RECORDS_PATH], peers[CONF_RECORDS_PATH];
 	struct stat st;
 
 	if (file == NULL)
 		return;
-	conf_records_refusals(file, refusals);
+	conf_records_beside(file, CONF_RECORDS_REFUSALS, refusals);
+	conf_records_beside(file, CONF_RECORDS_PEERS, peers);
 	snprintf(dir, sizeof(dir), "%s", file);
 	*(strrchr(dir, '/') + 1) = '\0';
 	if (stat(dir, &st) != 0)
@@ -320,6 +321,9 @@ void check_records(const struct conf *c, struct conf_report *r)
 	else if (c->records.refusals && lstat(refusals, &st) == 0 && !S_ISREG(st.st_mode))
 		conf_tell(r, CONF_ERROR, place,
 			"%s, the file of refusals, is not a regular file: remove it", refusals);
+	else if (c->turn.tells_peers && lstat(peers, &st) == 0 && !S_ISREG(st.st_mode))
+		conf_tell(r, CONF_ERROR, place,
+			"%s, the file of peers, is not a regular file: remove it", peers);
 }
 
 // --- the state area -----------------------------------------------------------------------------

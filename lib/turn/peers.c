@@ -4,6 +4,7 @@
 // channels by port. An ordinary client has a few records, which are found in a few steps. A hostile
 // client may have thousands; a path is then little longer than log2 of their number.
 #include "peers.h"
+#include "events/tell.h"
 #include "invariant.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -152,9 +153,21 @@ uint32_t peers_permission_put(
 	return i;
 }
 
+// Puts a permission that a request asks for, and reports a new one.
+static uint32_t permission_asked(
+	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms)
+{
+	const uint32_t before = cold_at(s, slot)->nb_permissions;
+	const uint32_t i = peers_permission_put(s, slot, peer, left_ms);
+
+	if (cold_at(s, slot)->nb_permissions > before)
+		tell_peer(s, slot, &(struct endpoint){.addr = *peer});
+	return i;
+}
+
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	return peers_permission_put(s, slot, peer, s->policy->limits.permission_s * 1000);
+	return permission_asked(s, slot, peer, s->policy->limits.permission_s * 1000);
 }
 
 // Clients that rebind their channel without refreshing the permission expect to keep receiving: a
@@ -163,7 +176,7 @@ uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct
 {
 	const struct turn_limits *l = &s->policy->limits;
 
-	return peers_permission_put(s, slot, peer,
+	return permission_asked(s, slot, peer,
 		(l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * 1000);
 }
 

@@ -30,6 +30,7 @@ enum turn_limiter {
 	TURN_LIMIT_GUESSES_PAIR, // by user name and source
 	TURN_LIMIT_STALE, // answers to stale nonces: by 5-tuple
 	TURN_LIMIT_ICMP, // ICMP errors: by allocation
+	TURN_LIMIT_PEERS, // events about peers: by user
 	TURN_LIMIT_END
 };
 

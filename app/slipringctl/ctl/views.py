@@ -261,6 +261,7 @@ def records(answer, style):
     return pairs([
         ("file", answer.get("file", "none: see records.file")),
         ("refusals", answer.get("refusals", "in no file")),
+        ("peers", answer.get("peers", "in no file")),
         ("written", f"{answer['written']} lines in the files"),
         ("lost", f"{answer['lost']} that should be in files: files or queue could not take them"),
         ("unsent", f"{answer['unsent']} that journald or syslog did not accept"),

@@ -41,6 +41,7 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->icmp_tell = src->icmp_tell;
 	dst->default_family = src->default_family;
 	dst->interim_s = src->interim_s;
+	dst->tells_peers = src->tells_peers;
 	dst->limits = src->limits;
 #define X(field) dst->field = src->field;
 	CONF_HOT_FIELDS(X)

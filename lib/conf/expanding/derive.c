@@ -97,6 +97,7 @@ void conf_derive(struct conf *c)
 	}
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
 		c->turn.listeners[i].proxy.size = c->proxy_size;
+	c->turn.tells_peers = c->records.peers != CONF_DETAIL_NONE;
 	derive_limits(c);
 	conf_derive_mbufs(c);
 }

@@ -43,6 +43,10 @@ CONF_AREAS(AREA)
 	"records."},
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
 	.help = "Also records refusals. Repetitions from one source make one record."},
+{"records.peers", CONF_CHOICE, ONE(conf, records.peers), .choices = conf_peers_choices,
+	.def = "none",
+	.help = "Also records each new peer of an allocation, in a third file: "
+	"`records-peers.json` beside `records.json`. `network`: only its /24 or /48."},
 
 {"control", CONF_SECTION, .help = "The control socket for `slipringctl`."},
 {"control.socket", CONF_TEXT, ONE(conf, control.socket), RANGE(0, 107),

@@ -30,9 +30,10 @@
 	F(path_mtus_refused, c, "",                                                               \
 		"paths whose MTU was not learned, because their user had too many new ones")
 
-#define DP_EVENT_COUNTERS(F)                                                         \
-	F(events_lost, c, "", "events for the log lost because their ring was full") \
-	F(session_events_lost, c, "", "events of sessions lost because their ring was full")
+#define DP_EVENT_COUNTERS(F)                                                                 \
+	F(events_lost, c, "", "events for the log lost because their ring was full")         \
+	F(session_events_lost, c, "", "events of sessions lost because their ring was full") \
+	F(peer_events_lost, c, "", "events of peers lost because their ring was full")
 
 // All workers together, and each of them: the rows of /slipring/stats. T is F for turn_counters.h.
 #define DP_STATS(F, V, T)           \

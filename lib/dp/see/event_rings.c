@@ -2,7 +2,8 @@
 // Events on their way to management: one ring for each worker and each stream thread, one producer
 // and one consumer. A full ring loses events and has no other effect. Anybody can cause refusals,
 // so these must not fill a ring: refusals of unproved addresses may use a quarter, all refusals
-// together a half. The other half is for the allocations that authenticated clients make and end.
+// together a half. The other half is for authenticated clients: their allocations, and up to three
+// quarters of the ring their peers, of which a request may have thousands.
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -22,7 +23,7 @@
 #define THREAD_EVENTS 256 // for a stream thread, which folds equal refusals
 #define REFUSED_PART 2 // refusals may fill 1/REFUSED_PART of a ring
 #define UNPROVED_PART 4 // and those of unproved addresses 1/UNPROVED_PART
-#define ORDER_PARTS 3 // of four: an order may fill a ring up to this
+#define MANY_PARTS 3 // of four: an order, or new peers, may fill a ring up to this
 
 // Events per second that a worker folds for datagrams from unproved sources. In a flood, all others
 // cost no more than their drops.
@@ -92,6 +93,8 @@ static bool has_room(const struct rte_ring *r, const struct turn_event *e)
 {
 	const unsigned int part = e->proved ? REFUSED_PART : UNPROVED_PART;
 
+	if (e->kind == TURN_EVENT_PEER)
+		return rte_ring_count(r) < rte_ring_get_size(r) * MANY_PARTS / 4;
 	return !turn_event_refuses(e->kind) || rte_ring_count(r) < rte_ring_get_size(r) / part;
 }
 
@@ -110,12 +113,15 @@ void events_put(void *worker, const struct turn_event *e)
 		rte_ring_sp_enqueue_elem(w->events, (void *)(uintptr_t)e, sizeof(*e)) == 0)
 		return;
 	w->live.events_lost++;
-	w->live.session_events_lost += !turn_event_refuses(e->kind);
+	if (e->kind == TURN_EVENT_PEER)
+		w->live.peer_events_lost++;
+	else
+		w->live.session_events_lost += !turn_event_refuses(e->kind);
 }
 
 unsigned int events_room(const struct worker *w)
 {
-	const unsigned int most = rte_ring_get_size(w->events) * ORDER_PARTS / 4;
+	const unsigned int most = rte_ring_get_size(w->events) * MANY_PARTS / 4;
 	const unsigned int used = rte_ring_count(w->events);
 
 	return used < most ? most - used : 0;

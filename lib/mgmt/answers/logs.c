@@ -114,7 +114,7 @@ enum command_end logs_records(struct command *c)
 {
 	struct records *r = mgmt_events_records(c->control->events);
 	const struct records_counters n = records_counters(r);
-	static const char *const name[RECORDS_FILES] = {"file", "refusals"};
+	static const char *const name[RECORDS_FILES] = {"file", "refusals", "peers"};
 	char buf[4096];
 
 	for (enum records_sinks_file i = 0; i < RECORDS_FILES; i++)

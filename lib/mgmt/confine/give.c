@@ -50,11 +50,13 @@ void give_files(const struct conf *c, uid_t uid, gid_t gid)
 	const struct crash_files *f = watch_crashes();
 
 	if (c->records.file != NULL) {
-		char refusals[CONF_RECORDS_PATH];
+		char beside[CONF_RECORDS_PATH];
 
-		conf_records_refusals(c->records.file, refusals);
 		give_file(c->records.file, uid, gid);
-		give_file(refusals, uid, gid);
+		conf_records_beside(c->records.file, CONF_RECORDS_REFUSALS, beside);
+		give_file(beside, uid, gid);
+		conf_records_beside(c->records.file, CONF_RECORDS_PEERS, beside);
+		give_file(beside, uid, gid);
 	}
 	if (f->fd >= 0)
 		give_reports(f, uid, gid);

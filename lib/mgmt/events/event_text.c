@@ -18,7 +18,8 @@ const char *event_text_kind(const struct turn_event *e)
 		[TURN_EVENT_REFUSED] = "refused",
 		[TURN_EVENT_CONNECTION] = "connection-refused",
 		[TURN_EVENT_ROAMED] = "roamed",
-		[TURN_EVENT_MOVED] = "moved"};
+		[TURN_EVENT_MOVED] = "moved",
+		[TURN_EVENT_PEER] = "peer"};
 
 	return e->kind < sizeof(names) / sizeof(names[0]) ? names[e->kind] : "unknown";
 }

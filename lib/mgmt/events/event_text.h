@@ -17,8 +17,8 @@ struct event_text_why {
 	const char *advice; // what to do; "" = nothing is wrong
 };
 
-// "made", "interim", "ended", "refused", "connection-refused", "roamed", "moved"; "unknown" for any
-// other value.
+// "made", "interim", "ended", "refused", "connection-refused", "roamed", "moved", "peer"; "unknown"
+// for any other value.
 const char *event_text_kind(const struct turn_event *e);
 // "Allocate", "Refresh" and so on; "" for an event without a request.
 const char *event_text_method(const struct turn_event *e);

@@ -181,7 +181,7 @@ static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 
 static void log_event(struct mgmt_events *m, const struct turn_event *e)
 {
-	if (e->kind == TURN_EVENT_INTERIM || !may_log(m, e))
+	if (e->kind == TURN_EVENT_INTERIM || e->kind == TURN_EVENT_PEER || !may_log(m, e))
 		return;
 	if (is_session(e))
 		log_session(m, e);
@@ -206,8 +206,8 @@ static void put_last(struct mgmt_events *m, const struct record *r)
 static void take_event(struct mgmt_events *m, const struct turn_event *e)
 {
 	struct record r = {.event = *e,
-		.wall_ms =
-			event_time_wall(&m->time, e->at_ms, dp_clock_ms(m->dp), clock_wall_ms())};
+		.wall_ms = event_time_wall(&m->time, e->at_ms, dp_clock_ms(m->dp), clock_wall_ms()),
+		.peer_detail = m->conf->records.peers};
 
 	records_line_realm(&r, dp_realm_name(m->dp, e->realm));
 	log_event(m, e);

@@ -271,7 +271,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	struct attempts_who identity = {attempt.name, attempt.name_len, e->realm};
 	uint64_t key;
 
-	if (e->kind == TURN_EVENT_MOVED)
+	if (e->kind == TURN_EVENT_MOVED || e->kind == TURN_EVENT_PEER)
 		return;
 	memcpy(attempt.name, e->name, attempt.name_len);
 	attempt.held = held_of(e);

@@ -60,7 +60,7 @@ static inline bool attempts_held(const struct attempt *a, unsigned int loss)
 }
 
 // Stores an event. TURN_EVENT_INTERIM only updates the attempt that made the allocation, and
-// TURN_EVENT_MOVED is ignored.
+// TURN_EVENT_MOVED and TURN_EVENT_PEER are ignored.
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms);
 // Identifies a user: the name as the client sends it, and the number of the realm.
 struct attempts_who {

@@ -300,9 +300,12 @@ void records_close(struct records *r, uint64_t patience_ms)
 // --- callers -------------------------------------------------------------------------------------
 
 // How many records may wait before another one is refused. Anybody can cause refusals, so these may
-// fill only half of the queue.
+// fill only half of the queue. Any user can have very many peers: these leave a quarter of it to
+// sessions.
 static uint32_t most_before(const struct records *r, const struct record *record)
 {
+	if (record->event.kind == TURN_EVENT_PEER)
+		return r->size / 4 * 3;
 	return turn_event_refuses(record->event.kind) ? r->size / 2 : r->size;
 }
 
@@ -324,8 +327,8 @@ static bool add_record(struct records *r, const struct record *record, bool *tel
 static void tell_full(const struct records *r)
 {
 	LOG(SESSIONS, ERR,
-		"records: the queue of %u is full, its half for refusals or all of it: new records "
-		"are lost",
+		"records: the queue of %u is full, the part for refusals or peers, or all of it: "
+		"new records are lost",
 		r->size);
 }
 

@@ -27,7 +27,7 @@ struct records_counters {
 int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
 	char *error, size_t len);
 // Queues a record; never waits for a disk. Refusals are queued only while less than half of the
-// queue is used. r may be NULL.
+// queue is used, peers only below three quarters. r may be NULL.
 void records_put(struct records *r, const struct record *record);
 // Like records_put(), but waits for room until a time of CLOCK_MONOTONIC, in milliseconds: a
 // stopping server may have a record for each allocation at once. False if there was no room.

@@ -9,8 +9,12 @@
 
 #include <jansson.h>
 
+#include "conf_records.h"
 #include "log/escape.h"
 #include "events/event_text.h"
+
+#define V4_NETWORK (96 + 24) // bits of the 128-bit form
+#define V6_NETWORK 48
 
 static void put_text(json_t *o, const char *name, const char *text)
 {
@@ -44,6 +48,24 @@ static void put_endpoint(json_t *o, const char *name, const struct endpoint *e)
 		put_text(o, name, addr_format_endpoint(e, text, sizeof(text)));
 	else
 		put_text(o, name, addr_format(&e->addr, text, sizeof(text)));
+}
+
+// Puts as much of an address as a record may have.
+static void put_part(json_t *o, const char *name, const struct endpoint *e, enum conf_detail detail)
+{
+	char text[ADDR_TEXT_LEN + 8];
+	struct addr network;
+	bool is_v4;
+
+	if (detail == CONF_DETAIL_FULL)
+		put_endpoint(o, name, e);
+	if (detail != CONF_DETAIL_NETWORK || addr_eq(&e->addr, &(struct addr){0}))
+		return;
+	is_v4 = addr_is_v4(&e->addr);
+	network = addr_prefix_at(&e->addr, is_v4 ? V4_NETWORK : V6_NETWORK).addr;
+	addr_format(&network, text, sizeof(text));
+	strcat(text, is_v4 ? "/24" : "/48");
+	put_text(o, name, text);
 }
 
 static void put_time(json_t *o, uint64_t wall_ms)
@@ -123,7 +145,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	if (e->kind != TURN_EVENT_CONNECTION)
 		put_number(o, "worker", e->worker);
 	put_endpoint(o, "relay", &e->relay);
-	put_endpoint(o, "peer", &e->peer);
+	put_part(o, "peer", &e->peer,
+		e->kind == TURN_EVENT_PEER ? r->peer_detail : CONF_DETAIL_FULL);
 	put_text(o, "method", event_text_method(e));
 	put_why(o, e);
 	put_text(o, "offered", event_text_offered(e, user));

@@ -31,15 +31,20 @@ static int open_sockets(
 static int open_files(struct records_sinks *s, const struct conf_records *k,
 	const struct records_hooks *h, char *error, size_t len)
 {
-	char refusals[CONF_RECORDS_PATH];
-	const char *path[RECORDS_FILES] = {k->file, k->refusals ? refusals : NULL};
+	const bool peers = k->peers != CONF_DETAIL_NONE;
+	char refusals_path[CONF_RECORDS_PATH], peers_path[CONF_RECORDS_PATH];
+	const char *path[RECORDS_FILES] = {
+		k->file, k->refusals ? refusals_path : NULL, peers ? peers_path : NULL};
 
 	if (k->file == NULL)
 		return 0;
-	conf_records_refusals(k->file, refusals);
-	for (unsigned int i = 0; i < RECORDS_FILES && path[i] != NULL; i++) {
+	conf_records_beside(k->file, CONF_RECORDS_REFUSALS, refusals_path);
+	conf_records_beside(k->file, CONF_RECORDS_PEERS, peers_path);
+	for (unsigned int i = 0; i < RECORDS_FILES; i++) {
 		struct records_file *f = &s->file[i];
 
+		if (path[i] == NULL)
+			continue;
 		s->path[i] = strdup(path[i]);
 		if (s->path[i] == NULL) {
 			snprintf(error, len, "records: out of memory");
@@ -102,9 +107,16 @@ void records_sinks_follow(struct records_sinks *s, struct records_sinks *before)
 	records_sinks_reopen(s);
 }
 
+static enum records_sinks_file file_of(unsigned int kind)
+{
+	if (kind == TURN_EVENT_PEER)
+		return RECORDS_PEERS;
+	return turn_event_refuses(kind) ? RECORDS_REFUSALS : RECORDS_SESSIONS;
+}
+
 void records_sinks_put(struct records_sinks *s, unsigned int kind, const char *line, size_t n)
 {
-	const unsigned int i = turn_event_refuses(kind) ? RECORDS_REFUSALS : RECORDS_SESSIONS;
+	const enum records_sinks_file i = file_of(kind);
 
 	if (s->path[i] != NULL)
 		records_file_put(&s->file[i], line, n);

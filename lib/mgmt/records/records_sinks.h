@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sinks of records: files, journald, syslog, or none. Refusals have a separate file: anybody
-// can fill it, and must not rotate the sessions away. One thread at a time, except for counters.
-// Private to lib/mgmt.
+// The sinks of records: files, journald, syslog, or none. Refusals have a separate file, as anybody
+// can fill it, and so have peers, as any user can: they must not rotate the sessions away. One
+// thread at a time, except for counters. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct records_hooks {
 };
 
 // Files, each with its own rotation.
-enum records_sinks_file { RECORDS_SESSIONS, RECORDS_REFUSALS, RECORDS_FILES };
+enum records_sinks_file { RECORDS_SESSIONS, RECORDS_REFUSALS, RECORDS_PEERS, RECORDS_FILES };
 
 struct records_sinks {
 	struct records_sink journal, syslog;
@@ -42,8 +42,8 @@ void records_sinks_close(struct records_sinks *s);
 // Continues after `before`: takes over its counters, and opens the files again, as they may have
 // been rotated since.
 void records_sinks_follow(struct records_sinks *s, struct records_sinks *before);
-// Takes the line of an event of this kind (enum turn_event_kind), n bytes with its newline. A
-// refusal is dropped if no file takes refusals.
+// Takes the line of an event of this kind (enum turn_event_kind), n bytes with its newline. It is
+// dropped if no file takes this kind.
 void records_sinks_put(struct records_sinks *s, unsigned int kind, const char *line, size_t n);
 // Call records_file_flush, _reopen and _tick for each file.
 void records_sinks_flush(struct records_sinks *s);

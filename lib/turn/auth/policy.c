@@ -490,6 +490,7 @@ static int build_policy(struct turn_policy *p, const struct turn_config *c,
 	p->default_family = c->default_family;
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
+	p->tells_peers = c->tells_peers;
 #define X(type, field, value) p->field = c->value;
 	TURN_POLICY_VALUES(X)
 #undef X

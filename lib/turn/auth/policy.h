@@ -50,7 +50,7 @@ struct turn_policy {
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	struct turn_limits limits;
-	bool hairpin, rfc5766_channels;
+	bool hairpin, rfc5766_channels, tells_peers;
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint8_t default_family; // enum turn_family
 	uint32_t quarantine_s, interim_s;

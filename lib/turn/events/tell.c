@@ -113,6 +113,28 @@ void tell_roamed(struct turn_shard *s, uint32_t slot, const struct endpoint *old
 	tell_kept(s, slot, &e);
 }
 
+// A client may make thousands of permissions with a request, and end them with its allocation.
+// Records of peers have room for this many a second of a user on each worker.
+static const struct limit peers_told = {.rate = 100, .burst = 256};
+
+void tell_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	const uint64_t user = cold_at(s, slot)->quota_user;
+	struct turn_event e;
+
+	if (!s->policy->tells_peers)
+		return;
+	if (!bucket_take(limiter_bucket(&s->limiter[TURN_LIMIT_PEERS],
+				 hash_bytes(&s->key, &user, sizeof(user))),
+		    &peers_told, s->now_ms * BUCKET_MS)) {
+		s->stats.peers_untold++;
+		return;
+	}
+	e = event_begin(s, TURN_EVENT_PEER);
+	e.peer = (struct endpoint){external_told(&s->policy->external, &peer->addr), peer->port};
+	tell_kept(s, slot, &e);
+}
+
 void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 {
 	const struct turn_cold *c = cold_at(s, slot);

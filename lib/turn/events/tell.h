@@ -14,6 +14,9 @@ void tell_interim(struct turn_request *r);
 void tell_moved(struct turn_shard *s, uint32_t slot, uint64_t was);
 // The client of an allocation has moved from old_client.
 void tell_roamed(struct turn_shard *s, uint32_t slot, const struct endpoint *old_client);
+// Reports a new peer of an allocation, if policy.tells_peers; port 0 = any. Above a rate for each
+// user it is only counted, in stats.peers_untold.
+void tell_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // An allocation is about to end.
 void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end reason);
 // Counts a refused request, and folds it into an event. A retransmission, on the same 5-tuple with

@@ -32,6 +32,7 @@ static const struct {
 	[TURN_LIMIT_GUESSES] = {NETWORKS, GUESSES_NETWORK},
 	[TURN_LIMIT_STALE] = {.one_worker = true},
 	[TURN_LIMIT_ICMP] = {.one_worker = true},
+	[TURN_LIMIT_PEERS] = {.one_worker = true},
 };
 
 size_t stranger_size(void)

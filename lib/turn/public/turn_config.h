@@ -212,6 +212,7 @@ struct turn_config {
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	// Minimum between two events of a live allocation (turn_event.h); 0 = no such events.
 	uint32_t interim_s;
+	bool tells_peers; // the peers of allocations cause events
 	uint32_t workers;
 	struct turn_limits limits;
 	struct turn_pools pools;

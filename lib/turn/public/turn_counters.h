@@ -15,7 +15,9 @@
 	F(permissions, g, "", "live permissions")                                 \
 	F(channels, g, "", "live channels")                                       \
 	F(endpoints, g, "shared_peers", "peers registered on shared relay ports") \
-	F(auth_failures, c, "", "requests whose credentials were wrong")
+	F(auth_failures, c, "", "requests whose credentials were wrong")          \
+	F(peers_untold, c, "peers_unrecorded",                                    \
+		"peers without a record, because their user had too many new ones")
 
 #define TURN_RELAY_COUNTERS(F, V)                                                                  \
 	V(allocations_udp, turn->over[TURN_OVER_UDP], g, "allocations_over{transport=udp}",        \

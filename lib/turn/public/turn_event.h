@@ -20,6 +20,9 @@ enum turn_event_kind {
 	TURN_EVENT_CONNECTION,
 	TURN_EVENT_ROAMED, // its client has moved to another 5-tuple (RFC 8016)
 	TURN_EVENT_MOVED, // a restart restored the allocation under another ID
+	// A new permission, or a Connect (RFC 6062), which has a port; only with
+	// turn_config.tells_peers.
+	TURN_EVENT_PEER,
 };
 
 // True if an event of this kind is about a refusal, and not about an allocation. Anybody can cause
@@ -63,7 +66,8 @@ struct turn_event {
 	uint64_t wall_s; // time of day
 	uint64_t id; // ID of the allocation; 0 = no allocation
 	struct endpoint client, relay; // relay: as the client was told it; :: = no address
-	// The requested peer of a permission or channel, as the client wrote it; :: = no peer.
+	// REFUSED: the requested peer of a permission or channel, as the client wrote it. PEER: the
+	// peer, in its public form. :: = no peer.
 	struct endpoint peer;
 	uint8_t kind; // enum turn_event_kind
 	uint8_t worker, listener;
@@ -84,7 +88,7 @@ struct turn_event {
 	bool others; // REFUSED: `more` includes requests with other user names
 	uint8_t name_len;
 	// USERNAME as the client sent it, any bytes, truncated; for a USERHASH the configured name.
-	// ENDED, MOVED, ROAMED: the TURN_NAME_LEN bytes that the allocation keeps. CONNECTION: the
-	// offer of the ClientHello, as plain text.
+	// ENDED, MOVED, ROAMED, PEER: the TURN_NAME_LEN bytes that the allocation keeps.
+	// CONNECTION: the offer of the ClientHello, as plain text.
 	char name[TURN_EVENT_NAME_LEN];
 };

@@ -130,6 +130,21 @@ static void test_storm(void **state)
 	world_close(&world);
 }
 
+// A flood of peers leaves a quarter of the ring to allocation events, and has a counter of its own.
+static void test_peers(void **state)
+{
+	open_world(1);
+	for (unsigned int i = 0; i < 1000; i++)
+		put(0, TURN_EVENT_PEER, true, 1);
+	assert_int_equal(stats(0).peer_events_lost, 1000 - RING / 4 * 3);
+	assert_int_equal(stats(0).events_lost, 1000 - RING / 4 * 3);
+	for (unsigned int i = 0; i < RING / 4 - 1; i++)
+		put(0, i & 1 ? TURN_EVENT_MADE : TURN_EVENT_ENDED, true, 2);
+	assert_int_equal(stats(0).session_events_lost, 0);
+	assert_int_equal(dp_events(world.dp, out, MAX), RING - 1);
+	world_close(&world);
+}
+
 // Refusals of stream threads take this path, too.
 static void test_streams(void **state)
 {
@@ -196,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_fair),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_end),
 	};

@@ -239,7 +239,7 @@ static int begin(void **state)
 	if (mkdtemp(dir) == NULL)
 		return -1;
 	snprintf(file, sizeof(file), "%s/records.json", dir);
-	conf_records_refusals(file, refusals_file);
+	conf_records_beside(file, CONF_RECORDS_REFUSALS, refusals_file);
 	snprintf(log_path, sizeof(log_path), "%s/log", dir);
 	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	return fd >= 0 && dup2(fd, STDERR_FILENO) >= 0 && close(fd) == 0 ? 0 : -1;

@@ -251,7 +251,7 @@ static void test_refused(void **state)
 // Every value that a field can have makes a line, even values that are never sent.
 static void test_values(void **state)
 {
-	for (unsigned int kind = 0; kind < 8; kind++) {
+	for (unsigned int kind = 0; kind < 9; kind++) {
 		for (unsigned int reason = 0; reason < 300; reason++) {
 			struct record r = record_of(UINT64_MAX);
 

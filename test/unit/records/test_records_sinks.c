@@ -304,6 +304,29 @@ static void refusals_rotate_their_own_files_alone(void **state)
 	}
 }
 
+// Peers have a file of their own, if there are records of them, and only rotate that.
+static void peers_rotate_their_own_files_alone(void **state)
+{
+	char peers[96], rotated[96];
+	unsigned int id = 0;
+	struct stat st;
+
+	conf.records.rotate = 4096;
+	conf.records.peers = CONF_DETAIL_FULL;
+	start(NULL);
+	put_kind(TURN_EVENT_MADE, ++id);
+	for (unsigned int i = 0; i < 1000; i++)
+		put_kind(TURN_EVENT_PEER, 7);
+	put_kind(TURN_EVENT_ENDED, ++id);
+	records_close(records, DEADLINE_MS);
+	assert_int_equal(ids_of(file, 1), id);
+	snprintf(peers, sizeof(peers), "%s/records-peers.json", dir);
+	path_of(rotated, peers, conf.records.keep);
+	assert_int_equal(stat(rotated, &st), 0);
+	path_of(rotated, peers, conf.records.keep + 1);
+	assert_int_equal(stat(rotated, &st), -1);
+}
+
 // Without records of refusals there is no file for them.
 static void no_refusals_no_file(void **state)
 {
@@ -332,13 +355,13 @@ static void the_file_of_refusals_has_its_name(void **state)
 	char longest[1024], buf[CONF_RECORDS_PATH];
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		conf_records_refusals(names[i][0], buf);
+		conf_records_beside(names[i][0], CONF_RECORDS_REFUSALS, buf);
 		assert_string_equal(buf, names[i][1]);
 	}
 	memset(longest, 'a', sizeof(longest));
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = '\0';
-	conf_records_refusals(longest, buf);
+	conf_records_beside(longest, CONF_RECORDS_REFUSALS, buf);
 	assert_int_equal(strlen(buf), strlen(longest) + strlen("-refusals"));
 }
 
@@ -395,6 +418,7 @@ int main(void)
 		CASE(the_file_is_reopened_at_the_order),
 		CASE(other_sinks_follow_at_the_order),
 		CASE(refusals_rotate_their_own_files_alone),
+		CASE(peers_rotate_their_own_files_alone),
 		CASE(no_refusals_no_file),
 		cmocka_unit_test(the_file_of_refusals_has_its_name),
 		CASE(sinks_that_cannot_be_opened_are_refused),

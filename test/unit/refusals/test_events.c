@@ -151,6 +151,72 @@ static void refreshes_are_told_by_the_period(void **state)
 	assert_name(fixture_event(&f, 0), "ivan");
 }
 
+// A new permission is told once, however it is made: not its refreshes, nor the channels to it.
+static void new_peers_are_told(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(f.told.peers, 0); // unless configured
+	c.tells_peers = true;
+	reopen(&c);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_PEER);
+	assert_name(fixture_event(&f, 0), "ivan");
+	assert_true(endpoint_eq(
+		&fixture_event(&f, 0)->peer, &(struct endpoint){addr_text("10.99.0.9"), 0}));
+	for (int i = 0; i < 3; i++) {
+		fixture_advance(&f, 200000);
+		ivan.nonce_len = 0;
+		assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+		assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+	}
+	assert_int_equal(f.told.peers, 1);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.10", 7000), 0);
+	assert_int_equal(f.told.peers, 2);
+	assert_int_equal(fixture_permit(&f, &ivan, "192.0.2.1"), 403);
+	assert_int_equal(f.told.peers, 2);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0); // of another allocation
+	assert_int_equal(f.told.peers, 3);
+}
+
+// A user that makes permissions and drops them with the allocation, again and again, gets records
+// of some. Peers of other users still get theirs.
+static void a_flood_of_peers_is_told_in_part(void **state)
+{
+	struct fixture_client eve = fixture_eve("198.51.100.8", 5000);
+	struct turn_config c = fixture_config();
+	unsigned int asked = 0;
+	char peer[16];
+
+	c.tells_peers = true;
+	reopen(&c);
+	for (int round = 0; round < 50; round++) {
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+		for (int i = 1; i <= 10; i++, asked++) {
+			snprintf(peer, sizeof(peer), "10.99.0.%d", 100 + i);
+			assert_int_equal(fixture_permit(&f, &ivan, peer), 0);
+		}
+		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	}
+	assert_int_equal(asked, 500);
+	assert_in_range(f.told.peers, 256, 300);
+	assert_int_equal(f.told.peers + fixture_stats(&f).peers_untold, asked);
+	f.told.peers = 0;
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	assert_int_equal(fixture_permit(&f, &eve, "10.99.0.9"), 0);
+	assert_int_equal(f.told.peers, 1);
+	fixture_advance(&f, 10000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(f.told.peers, 2);
+}
+
 static void the_end_says_how_much_was_relayed(void **state)
 {
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
@@ -343,6 +409,8 @@ int main(void)
 		T(events_have_the_external_relay_address),
 		T(every_kind_of_end_is_reported),
 		T(refreshes_are_told_by_the_period),
+		T(new_peers_are_told),
+		T(a_flood_of_peers_is_told_in_part),
 		T(the_end_says_how_much_was_relayed),
 		T(names_are_those_of_requests),
 		T(retransmissions_are_one_attempt),

@@ -315,6 +315,24 @@ static void connect_orders_a_connection(void **state)
 	assert_int_not_equal(next, id + 1);
 }
 
+// A Connect needs no permission, so it is told itself, with its port.
+static void connect_tells_its_peer(void **state)
+{
+	const struct endpoint peer = fixture_endpoint("10.99.0.9", 80);
+	struct turn_config c = config();
+
+	c.tells_peers = true;
+	fixture_close(&f);
+	fixture_open(&f, &c, 1);
+	allocate(&ivan);
+	assert_int_equal(connect_to(&ivan, "10.99.0.9", 0), 403);
+	assert_int_equal(f.told.peers, 0);
+	assert_int_equal(connect_to(&ivan, "10.99.0.9", 80), UINT_MAX);
+	assert_int_equal(f.told.peers, 1);
+	assert_int_equal(fixture_event(&f, 0)->kind, TURN_EVENT_PEER);
+	assert_true(endpoint_eq(&fixture_event(&f, 0)->peer, &peer));
+}
+
 static void connect_is_refused(void **state)
 {
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 80), 437);
@@ -573,6 +591,7 @@ int main(void)
 		TEST(time_passes),
 		TEST(a_port_that_was_not_opened_ends_it),
 		TEST(connect_orders_a_connection),
+		TEST(connect_tells_its_peer),
 		TEST(connect_is_refused),
 		TEST(connect_to_others_at_an_external_address),
 		TEST(rules_hold_for_connections),

@@ -229,6 +229,7 @@ enum turn_refusal method_connect(struct turn_request *r)
 	o->peer_index = peer_index;
 	o->id = tcp_table_number(r->s);
 	stun_put_u32(&r->w, STUN_CONNECTION_ID, o->id);
+	tell_peer(r->s, r->slot, &peer);
 	return TURN_GRANTED;
 }
 

@@ -115,6 +115,9 @@ static void keep_event(void *ctx, const struct turn_event *e)
 	case TURN_EVENT_MOVED:
 		t->moved++;
 		break;
+	case TURN_EVENT_PEER:
+		t->peers++;
+		break;
 	case TURN_EVENT_ENDED:
 		assert_non_null(turn_end_name(e->reason));
 		t->ended[e->reason]++;

@@ -35,7 +35,7 @@
 
 // Events that the shard has reported.
 struct fixture_told {
-	uint64_t made, interim, roamed, moved, ended[TURN_END_END]; // events of allocations
+	uint64_t made, interim, roamed, moved, peers, ended[TURN_END_END]; // of allocations
 	uint64_t refused[TURN_REFUSAL_END]; // refusals; a fold counts for each of its refusals
 	uint64_t connections[TURN_CONNECTION_REASONS]; // refusals of connections, folds included
 	uint32_t nb; // events
