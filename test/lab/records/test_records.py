@@ -12,6 +12,7 @@ import stat
 
 import dtls
 import lab as labs
+import rereads
 import streams
 from control import Control
 from lab import CLIENT4, SERVER4, until
@@ -194,9 +195,12 @@ def full(lab, server, path):
 
 def flood(lab, config):
     """Strangers are refused until the first refusal is rotated away. The records of an earlier
-    session remain, in a file that refusals do not rotate."""
+    session remain, in a file that refusals do not rotate. A reload has opened that file."""
     path = os.path.join(lab.dir, "flood.json")
-    server = lab.server({**config, "records": {"file": path, "rotate": ROTATE, "keep": 1}})
+    kept = {"file": path, "rotate": ROTATE, "keep": 1}
+    server = lab.server({**config, "records": {**kept, "refusals": False}})
+    assert not os.path.exists(labs.refusals(path))
+    rereads.reload(server, {"records": {"refusals": True}})
     client = lab.client(Auth("ivan", PASSWORD))
     assert client.allocate().cls == SUCCESS and client.refresh(0).cls == SUCCESS
     wanted(path, event="ended")
