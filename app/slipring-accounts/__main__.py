@@ -87,7 +87,9 @@ class Program:
         cache = self.settings["cache"]
         self.memory = Memory(cache["lifetime"], cache["unknown"], cache["stale"])
         self.desk = Desk(loop, self.memory, self.sources)
-        secrets = server.Secrets(cache["stale"], self.connections)
+        secrets = server.Secrets(
+            self.connections, [index for index, one in enumerate(self.sources) if one.has_secrets]
+        )
         place = self.settings["socket"]
         listening = await loop.create_unix_server(
             lambda: server.Connection(loop, self.connections, secrets, self.desk),

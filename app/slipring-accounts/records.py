@@ -61,10 +61,10 @@ def no_answer(number):
     return ANSWER.pack(b"SLA1", NO_ANSWER, 0, 0, number, 0, 0, 0, 0, 0, b"", b"", b"", b"")
 
 
-def secret_list(number, realm, secrets, lifetime, stale):
-    """All answers of the list of a realm's secrets; one if it is empty."""
+def secret_list(number, realm, secrets):
+    """All answers of the list of a realm's secrets; one if it is empty. They hold until the next list."""
     return b"".join(
-        ANSWER.pack(b"SLA1", SECRET, 0, len(secret), number, lifetime, stale, index, len(secrets),
+        ANSWER.pack(b"SLA1", SECRET, 0, len(secret), number, 0, 0, index, len(secrets),
             len(realm), b"", b"", secret, realm)
         for index, secret in enumerate(secrets or [b""])
     )  # fmt: skip

@@ -9,37 +9,43 @@ import stat
 import time
 
 import records
-from source import POLL_S, Trouble, say
+from source import Trouble, say
 
 CONNECTIONS_MAX = 64
 SILENT_S = 10  # a connection that takes no answers for this time is closed
 
 
 class Secrets:
-    """The lists of all realms, joined from all sources."""
+    """The lists of all realms, joined from all sources. They are told once each source has answered or failed,
+    so that a list is never short of a source that is a little slower.
+    """
 
-    def __init__(self, stale, connections):
-        self.stale, self.connections = stale, connections
+    def __init__(self, connections, sources):
+        self.connections = connections
+        self.silent = set(sources)  # numbers of sources that have neither answered nor failed
         self.found = {}  # by number of the source: {realm: set of secrets}
         self.lists = {}  # by realm: (number of the list, secrets)
         self.told = set()
 
     def hear(self, index, lists):
-        """A source has told all secrets that it has."""
-        if self.found.get(index) == lists:
+        """A source has told all secrets that it has, or None if it failed: then those from before count."""
+        self.silent.discard(index)
+        if lists is not None:
+            self.found[index] = lists
+        if self.silent:
             return
-        self.found[index] = lists
         wanted = {realm: set() for realm in self.lists}
         for part in self.found.values():
             for realm, secrets in part.items():
                 wanted.setdefault(realm, set()).update(secrets)
         for realm, secrets in wanted.items():
-            self.change(realm, self.usable(realm, secrets))
+            if is_text(realm) and len(realm) <= records.REALM_MAX:
+                self.change(realm, self.usable(realm, secrets))
 
     def usable(self, realm, secrets):
-        good = sorted(secret for secret in secrets if 0 < len(secret) <= records.SECRET_MAX)
+        good = sorted(secret for secret in secrets if is_text(secret) and len(secret) <= records.SECRET_MAX)
         if len(good) != len(secrets):
-            self.say_once(realm, f"secrets of a realm that are not 1 to {records.SECRET_MAX} bytes long are left out")
+            self.say_once(realm, f"secrets of a realm that are not texts of 1 to {records.SECRET_MAX} bytes are left out")
         if len(good) > records.LIST_MAX:
             self.say_once(realm, f"a realm has more than {records.LIST_MAX} secrets: the rest is left out")
         return good[: records.LIST_MAX]
@@ -51,7 +57,7 @@ class Secrets:
 
     def change(self, realm, secrets):
         old = self.lists.get(realm)
-        if (old and old[1] == secrets) or len(realm) > records.REALM_MAX:
+        if old and old[1] == secrets:
             return
         # also grows over restarts
         number = max(int(time.time() * 1000), old[0] + 1 if old else 0)
@@ -61,7 +67,11 @@ class Secrets:
 
     def records_of(self, realm):
         number, secrets = self.lists[realm]
-        return records.secret_list(number, realm, secrets, 2 * POLL_S, self.stale)
+        return records.secret_list(number, realm, secrets)
+
+
+def is_text(value):
+    return value and b"\0" not in value
 
 
 class Connection(asyncio.Protocol):

@@ -84,7 +84,7 @@ class Source:
         self.flights.put(flight)
 
     def start(self, answered, got_secrets):
-        """Starts the threads. They call answered(flights, answers) and got_secrets({realm: secrets})."""
+        """Starts the threads. They call answered(flights, answers) and got_secrets({realm: secrets} or None)."""
         for _ in range(self.threads):
             threading.Thread(target=self.work, args=(answered,), daemon=True).start()
         if self.has_secrets:
@@ -114,8 +114,7 @@ class Source:
         connection = None
         while True:
             connection, lists = self.attempt(connection, self.secrets)
-            if lists is not None:
-                got_secrets(lists)
+            got_secrets(lists)
             time.sleep(POLL_S)
 
     def attempt(self, connection, action):

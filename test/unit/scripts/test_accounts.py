@@ -134,11 +134,11 @@ class Records(unittest.TestCase):
         self.assertEqual(unpack(records.key(9, Found(b"", b"s" * 32), 1, 1)).flags, 2)
         self.assertEqual(unpack(records.unknown(9, 10)).kind, 2)
         self.assertEqual(unpack(records.no_answer(9)).kind, 3)
-        parts = records.secret_list(5, b"r", [b"one", b"two"], 10, 20)
+        parts = records.secret_list(5, b"r", [b"one", b"two"])
         first, second = unpack(parts[:1104]), unpack(parts[1104:])
         self.assertEqual((first.kind, first.index, first.number, first.length, first.id), (4, 0, 2, 3, 5))
         self.assertEqual((second.index, second.secret[:4], second.realm[: second.realms]), (1, b"two\0", b"r"))
-        self.assertEqual(unpack(records.secret_list(6, b"r", [], 10, 20)).number, 0)
+        self.assertEqual(unpack(records.secret_list(6, b"r", [])).number, 0)
 
 
 class Remembered(unittest.TestCase):
@@ -465,7 +465,7 @@ class Hooks(unittest.TestCase):
 class Lists(unittest.TestCase):
     def setUp(self):
         self.sent = []
-        self.secrets = server.Secrets(3600, [types.SimpleNamespace(send=self.sent.append)])
+        self.secrets = server.Secrets([types.SimpleNamespace(send=self.sent.append)], {0})
         self.addCleanup(setattr, server, "say", server.say)
         server.say = lambda text: None
 
@@ -487,6 +487,20 @@ class Lists(unittest.TestCase):
         self.assertEqual(self.take()[0], [(b"r", 1, b"c")])
         self.secrets.hear(1, {})
         self.assertEqual(self.take()[0], [(b"r", 0, b"")])
+
+    def test_lists_wait_for_all_sources(self):
+        self.secrets.silent = {0, 1}
+        self.secrets.hear(0, {b"r": {b"a"}})
+        self.assertEqual(self.sent, [])
+        self.secrets.hear(1, None)
+        self.assertEqual(self.take()[0], [(b"r", 1, b"a")])
+        self.secrets.hear(1, {b"r": {b"b"}})
+        self.secrets.hear(1, None)
+        self.assertEqual(self.take()[0], [(b"r", 2, b"a"), (b"r", 2, b"b")])
+
+    def test_what_slipring_refuses_is_left_out(self):
+        self.secrets.hear(0, {b"": {b"a"}, b"r" * 764: {b"a"}, b"r\0": {b"a"}, b"r": {b"a\0", b"b"}})
+        self.assertEqual(self.take()[0], [(b"r", 1, b"b")])
 
     def test_lists_are_bounded(self):
         self.secrets.hear(0, {b"r": {b"%02d" % i for i in range(40)} | {b"", b"x" * 257}})
