@@ -46,7 +46,7 @@ static struct conf *load_file(struct conf_ctx *x)
 	if (rc == 0)
 		rc = conf_validate(x);
 	if (rc == 0 && x->hash != NULL) {
-		c->said = said_take(x->keys, x->root, x->hash);
+		c->said = said_take(x->keys, x->root, x->hash, c);
 		rc = c->said != NULL ? 0 : conf_fail_memory(x);
 	}
 	if (rc == 0) {

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""config: the result of the last reload, the changes that a reload would make, and the order to reload."""
+"""config: the result of the last reload, the changes that a reload would make, the order to reload, and the
+running configuration.
+"""
 
 import json
 import time
 
 from ctl.tables import Style, table
-from ctl.wire import cleaned
+from ctl.wire import Refused, cleaned
 
 PAUSE = 0.02  # seconds between two checks of a running reload
 
@@ -15,9 +17,11 @@ def add(command):
     config = command(
         "config",
         "The result of the last reload. diff: the changes that a reload would make; reload: applies the"
-        " file, whole or not at all.",
+        " file, whole or not at all; show: the running configuration, as YAML without secrets.",
     )
-    config.add_argument("do", metavar="diff | reload", nargs="?", choices=("diff", "reload"))
+    config.add_argument("do", metavar="diff | reload | show", nargs="?", choices=("diff", "reload", "show"))
+    config.add_argument("--effective", action="store_true", help="with show: also keys that the file leaves out")
+    config.add_argument("--origin", action="store_true", help="with show: the file and line of each key")
 
 
 def shown(value):
@@ -62,8 +66,38 @@ def reloaded(server):
     return answer
 
 
+def pages(server, args):
+    """The answers that have the running configuration."""
+    wants = {name: True for name in ("effective", "origin") if getattr(args, name)}
+    answer, first = {"next": None}, None
+    while "next" in answer:
+        answer = server.ask("config", do="show", **{"from": answer["next"]}, **wants)
+        first = answer["ended"] if first is None else first
+        if answer["ended"] != first:
+            raise Refused("a reload has ended meanwhile: try again")
+        yield answer
+
+
+def note(answer):
+    """The comment in front of a configuration."""
+    secrets = "the first digits of their SHA-256" if answer["hashes"] else "hidden"
+    return f"# {answer['file']} in use; secrets are {secrets}"
+
+
+def show(server, args):
+    for number, answer in enumerate(pages(server, args)):
+        if args.json:
+            print(json.dumps(answer))
+            continue
+        answer = cleaned(answer)
+        print("\n".join(([note(answer)] if number == 0 else []) + answer["lines"]))
+
+
 def run(server, args):
     """True unless a reload was refused."""
+    if args.do == "show":
+        show(server, args)
+        return True
     answer = reloaded(server) if args.do == "reload" else server.ask("config", do=args.do)
     if args.json:
         print(json.dumps(answer))

@@ -99,22 +99,19 @@ unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	struct telling t = {.tell = to_tell, .ctx = ctx};
 	uint32_t i = 0, j = 0;
 
-	while (i < a->nb || j < b->nb) {
-		const int order = i == a->nb ? 1
-			: j == b->nb         ? -1
-					     : strcmp(a->list[i].path, b->list[j].path);
+	while (i < a->nb_sorted || j < b->nb_sorted) {
+		const struct said *old = i < a->nb_sorted ? a->sorted[i] : NULL;
+		const struct said *new = j < b->nb_sorted ? b->sorted[j] : NULL;
+		const int order = old == NULL ? 1 : new == NULL ? -1 : strcmp(old->path, new->path);
 
-		if (order < 0) {
-			only_in(&t, &a->list[i++], NULL);
-		} else if (order > 0) {
-			only_in(&t, NULL, &b->list[j++]);
-		} else {
-			if (a->list[i].text != NULL &&
-				strcmp(a->list[i].text, b->list[j].text) != 0)
-				tell_change(&t, &a->list[i], &b->list[j]);
-			i++;
-			j++;
-		}
+		if (order < 0)
+			only_in(&t, old, NULL);
+		else if (order > 0)
+			only_in(&t, NULL, new);
+		else if (old->text != NULL && strcmp(old->text, new->text) != 0)
+			tell_change(&t, old, new);
+		i += order <= 0;
+		j += order >= 0;
 	}
 	tell_beside(&t, before, after);
 	return t.nb;

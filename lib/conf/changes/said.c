@@ -10,6 +10,7 @@
 #include "addr.h"
 #include "changes/hot_keys.h"
 #include "conf_features.h"
+#include "digest.h"
 #include "reading/node.h"
 #include "reading/value.h"
 #include "schema/schema.h"
@@ -107,8 +108,36 @@ static char *spell_value(const struct conf_key *k, const char *text)
 
 // --- records -------------------------------------------------------------------------------------
 
-// Takes ownership of text.
-static void add_said(struct conf_said *s, const struct conf_key *k, const char *path, char *text)
+// Returns a copy of the name of an included file. NULL for the main file, and without memory.
+static const char *copy_file(struct conf_said *s, const char *name)
+{
+	struct said_file *grown;
+
+	if (name == NULL)
+		return NULL;
+	// most nodes come from the file of the node before
+	for (uint32_t i = 0; i < s->nb_files; i++) {
+		const uint32_t k = (s->last_file + i) % s->nb_files;
+
+		if (s->files[k].name == name) {
+			s->last_file = k;
+			return s->files[k].copy;
+		}
+	}
+	grown = realloc(s->files, (s->nb_files + 1) * sizeof(*grown));
+	if (grown != NULL) {
+		s->files = grown;
+		s->last_file = s->nb_files;
+		grown[s->nb_files++] = (struct said_file){.name = name, .copy = strdup(name)};
+	}
+	s->failed |= grown == NULL || grown[s->last_file].copy == NULL;
+	return grown != NULL ? grown[s->last_file].copy : NULL;
+}
+
+// Adds a record of a node, which is NULL for a key that the file leaves out. Takes ownership of
+// text.
+static void add_said(struct conf_said *s, const struct conf_key *k, const struct conf_node *n,
+	const char *path, char *text)
 {
 	if (s->nb == s->room) {
 		const uint32_t room = s->room > 0 ? 2 * s->room : 256;
@@ -122,18 +151,43 @@ static void add_said(struct conf_said *s, const struct conf_key *k, const char *
 		s->list = list;
 		s->room = room;
 	}
-	s->list[s->nb] = (struct said){
-		.key = k, .path = strdup(path), .text = text, .secret = hot_is_secret(k->path)};
+	s->list[s->nb] = (struct said){.key = k,
+		.path = strdup(path),
+		.text = text,
+		.secret = hot_is_secret(k->path),
+		.elements = conf_value_kind(k->type) == CONF_LIST &&
+			(n == NULL || n->kind != CONF_SCALAR),
+		.depth = s->depth,
+		.line = n == NULL         ? 0
+			: n->key_line > 0 ? n->key_line
+					  : n->line,
+		.file = n != NULL ? copy_file(s, n->file) : NULL};
 	s->failed |= s->list[s->nb++].path == NULL;
+}
+
+// Adds the record of a section, or of a list of entries.
+static void add_head(
+	struct conf_said *s, const struct conf_key *k, const struct conf_node *n, const char *path)
+{
+	const uint32_t before = s->nb;
+
+	add_said(s, k, n, path, NULL);
+	if (s->nb > before)
+		s->list[before].head = true;
 }
 
 static char *hash_text(const struct conf_said *s, const char *text)
 {
-	char *hex = malloc(17);
+	const size_t room = 16 + 1 + SAID_DIGITS + 1;
+	char *hex = malloc(room);
+	uint8_t sum[DIGEST_SHA256_LEN];
 
+	digest_sha256(text, strlen(text), sum);
 	if (hex != NULL)
-		snprintf(hex, 17, "%016llx",
-			(unsigned long long)hash_bytes(&s->hash, text, strlen(text)));
+		snprintf(hex, room, "%016llx %02x%02x%02x%02x",
+			(unsigned long long)hash_bytes(&s->hash, text, strlen(text)), sum[0],
+			sum[1], sum[2], sum[3]);
+	explicit_bzero(sum, sizeof(sum));
 	return hex;
 }
 
@@ -200,15 +254,60 @@ static char *spell_list(
 	return NULL;
 }
 
-static void note_value(
-	struct conf_said *s, const struct conf_key *k, const struct conf_node *n, const char *path)
+// Reads a field of `size` bytes.
+static uint64_t number_in(const void *field, uint16_t size)
+{
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)field;
+	case 2:
+		return *(const uint16_t *)field;
+	case 4:
+		return *(const uint32_t *)field;
+	default:
+		return *(const uint64_t *)field;
+	}
+}
+
+// Returns the value of a key that the file leaves out, if it follows from other keys. NULL if it is
+// the default. The caller frees it. base: the struct of the field; NULL in entries of lists, whose
+// order another one may have replaced.
+static char *derived_value(const struct conf_key *k, const void *base)
+{
+	const char *field = (const char *)base + k->offset;
+	char *def = NULL, *text = NULL;
+	uint64_t number;
+
+	if (base == NULL || hot_is_secret(k->path))
+		return NULL;
+	if (k->type == CONF_TEXT) {
+		const char *value = *(char *const *)field;
+
+		return k->def == NULL && value != NULL ? strdup(value) : NULL;
+	}
+	if (k->type != CONF_NUMBER && k->type != CONF_SIZE && k->type != CONF_TIME)
+		return NULL;
+	number = number_in(field, k->size);
+	def = k->def != NULL ? spell_value(k, k->def) : NULL;
+	if (number != (def != NULL ? strtoull(def, NULL, 10) : 0) &&
+		asprintf(&text, "%" PRIu64, number) < 0)
+		text = NULL;
+	free(def);
+	return text;
+}
+
+static void note_value(struct conf_said *s, const struct conf_key *k, const struct conf_node *n,
+	const char *path, const void *base)
 {
 	const bool secret = hot_is_secret(k->path);
-	char *text = NULL;
+	char *text = NULL, *derived = n == NULL ? derived_value(k, base) : NULL;
 
-	if (n == NULL && k->def == NULL)
+	if (n == NULL && k->def == NULL && derived == NULL)
 		return;
-	if (n == NULL && conf_value_kind(k->type) == CONF_LIST) {
+	if (n == NULL && k->def == NULL) {
+		text = strdup("");
+		s->failed |= text == NULL;
+	} else if (n == NULL && conf_value_kind(k->type) == CONF_LIST) {
 		text = spell_default(k);
 		s->failed |= text == NULL;
 	} else if (n == NULL || n->kind == CONF_SCALAR) {
@@ -220,11 +319,15 @@ static void note_value(
 		text = spell_list(s, k, n);
 		s->failed |= text == NULL;
 	}
-	add_said(s, k, path, text);
+	add_said(s, k, n, path, text);
+	if (s->failed)
+		free(derived);
+	else
+		s->list[s->nb - 1].derived = derived;
 }
 
-static void walk_map(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
-	const struct conf_node *map, const char *path);
+static void walk_map(struct conf_said *s, const struct conf_key *parent,
+	const struct conf_node *map, const char *path, const void *base);
 
 // Returns the value of a key of an entry, or the default, or NULL if there is neither.
 static const char *text_of(const struct conf_table *t, const struct conf_key *list,
@@ -256,28 +359,37 @@ static void entry_path(const struct conf_table *t, const struct conf_key *list,
 	snprintf(buf + (len < PATH_MAX_LEN - 2 ? len : PATH_MAX_LEN - 2), 2, "]");
 }
 
-static void walk_items(struct conf_said *s, const struct conf_table *t, const struct conf_key *k,
-	const struct conf_node *list, const char *path)
+static void walk_items(struct conf_said *s, const struct conf_key *k, const struct conf_node *list,
+	const char *path)
 {
 	char entry[PATH_MAX_LEN];
 
-	for (const struct conf_node *n = list != NULL ? list->child : NULL; n != NULL;
-		n = n->next) {
-		entry_path(t, k, n, path, entry);
-		add_said(s, k, entry, NULL);
-		walk_map(s, t, k, n, entry);
+	if (list == NULL)
+		return;
+	add_head(s, k, list, path);
+	s->depth++;
+	for (const struct conf_node *n = list->child; n != NULL; n = n->next) {
+		entry_path(s->table, k, n, path, entry);
+		add_said(s, k, n, entry, NULL);
+		s->depth++;
+		walk_map(s, k, n, entry, NULL);
+		s->depth--;
 	}
+	s->depth--;
 }
 
 // Each entry is an address, or a mapping that begins with one.
-static void walk_addresses(struct conf_said *s, const struct conf_table *t,
-	const struct conf_key *k, const struct conf_node *list, const char *path)
+static void walk_addresses(struct conf_said *s, const struct conf_key *k,
+	const struct conf_node *list, const char *path)
 {
-	const struct conf_key *external = conf_schema_child(t, k, "external");
+	const struct conf_key *external = conf_schema_child(s->table, k, "external");
 	char entry[PATH_MAX_LEN], deeper[PATH_MAX_LEN + 16], shown[128];
 
-	for (const struct conf_node *n = list != NULL ? list->child : NULL; n != NULL;
-		n = n->next) {
+	if (list == NULL)
+		return;
+	add_head(s, k, list, path);
+	s->depth++;
+	for (const struct conf_node *n = list->child; n != NULL; n = n->next) {
 		const struct conf_node *a = n->kind == CONF_SCALAR ? n : child_of(n, "address");
 		const struct conf_node *e = child_of(n, "external");
 
@@ -285,55 +397,86 @@ static void walk_addresses(struct conf_said *s, const struct conf_table *t,
 			continue;
 		if ((size_t)snprintf(entry, sizeof(entry), "%s[%s]", path, shown) >= sizeof(entry))
 			continue;
-		add_said(s, k, entry, NULL);
+		add_said(s, k, n, entry, NULL);
 		snprintf(deeper, sizeof(deeper), "%s.external", entry);
+		s->depth++;
 		if (e != NULL)
-			note_value(s, external, e, deeper);
+			note_value(s, external, e, deeper, NULL);
+		s->depth--;
 	}
+	s->depth--;
 }
 
-static void walk_map(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
-	const struct conf_node *map, const char *path)
+static void walk_section(struct conf_said *s, const struct conf_key *k, const struct conf_node *n,
+	const char *path, const void *base)
+{
+	const uint32_t head = s->nb;
+
+	add_head(s, k, n, path);
+	if (s->nb > head)
+		s->list[head].inner = base == NULL;
+	s->depth++;
+	walk_map(s, k, n, path, base != NULL ? (const char *)base + k->offset - k->count : NULL);
+	s->depth--;
+}
+
+static void walk_map(struct conf_said *s, const struct conf_key *parent,
+	const struct conf_node *map, const char *path, const void *base)
 {
 	char below[PATH_MAX_LEN];
 	const struct conf_key *k = NULL;
 
-	while ((k = conf_schema_next(t, parent, k)) != NULL) {
+	while ((k = conf_schema_next(s->table, parent, k)) != NULL) {
 		const char *leaf = conf_schema_name(k);
 		const struct conf_node *n = child_of(map, leaf);
 
 		snprintf(below, sizeof(below), "%s%s%s", path, path[0] != '\0' ? "." : "", leaf);
 		if (k->type == CONF_SECTION)
-			walk_map(s, t, k, n, below);
+			walk_section(s, k, n, below, base);
 		else if (k->type == CONF_ITEMS)
-			walk_items(s, t, k, n, below);
+			walk_items(s, k, n, below);
 		else if (k->type == CONF_PORT_ADDRS)
-			walk_addresses(s, t, k, n, below);
+			walk_addresses(s, k, n, below);
 		else
-			note_value(s, k, n, below);
+			note_value(s, k, n, below, base);
 	}
 }
 
 static int by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct said *)a)->path, ((const struct said *)b)->path);
+	return strcmp(
+		(*(const struct said *const *)a)->path, (*(const struct said *const *)b)->path);
 }
 
-struct conf_said *said_take(
-	const struct conf_table *t, const struct conf_node *root, const struct hash_key *hash)
+static bool sort_list(struct conf_said *s)
+{
+	s->sorted = calloc(s->nb + 1, sizeof(const struct said *));
+	if (s->sorted == NULL)
+		return false;
+	for (uint32_t i = 0; i < s->nb; i++) {
+		const struct said *one = &s->list[i];
+
+		if (!one->head && (one->derived == NULL || one->key->def != NULL))
+			s->sorted[s->nb_sorted++] = one;
+	}
+	qsort(s->sorted, s->nb_sorted, sizeof(const struct said *), by_path);
+	return true;
+}
+
+struct conf_said *said_take(const struct conf_table *t, const struct conf_node *root,
+	const struct hash_key *hash, const struct conf *c)
 {
 	struct conf_said *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return NULL;
 	s->hash = *hash;
-	walk_map(s, t, NULL, root, "");
-	if (s->failed) {
-		said_free(s);
-		return NULL;
-	}
-	qsort(s->list, s->nb, sizeof(*s->list), by_path);
-	return s;
+	s->table = t;
+	walk_map(s, NULL, root, "", c);
+	if (!s->failed && sort_list(s))
+		return s;
+	said_free(s);
+	return NULL;
 }
 
 void said_free(struct conf_said *s)
@@ -343,7 +486,12 @@ void said_free(struct conf_said *s)
 	for (uint32_t i = 0; i < s->nb; i++) {
 		free(s->list[i].path);
 		free(s->list[i].text);
+		free(s->list[i].derived);
 	}
+	for (uint32_t i = 0; i < s->nb_files; i++)
+		free(s->files[i].copy);
+	free(s->files);
+	free(s->sorted);
 	free(s->list);
 	free(s);
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "hash.h"
 
@@ -26,6 +28,21 @@ struct conf_change {
 // reported.
 unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	void (*tell)(void *ctx, const struct conf_change *c), void *ctx);
+
+// The parts of a configuration that conf_show writes.
+struct conf_show {
+	bool effective; // also keys that the files leave out
+	bool origin; // behind each key its file and line
+	bool hashes; // digits of the SHA-256 of secrets, which confirm a guess of a weak one
+	size_t max; // stops behind the key with which the lines have this number of bytes
+};
+
+// Writes a configuration from conf_load_and_report as lines of YAML, without newlines. Secrets are
+// comments. Other lines are a file of the same values: included files are merged, and spellings are
+// those of conf_changes. first: 0, or what the call for the lines before returned. Returns 0 after
+// the last line.
+uint32_t conf_show(const struct conf *c, const struct conf_show *how, uint32_t first,
+	void (*tell)(void *ctx, const char *line), void *ctx);
 
 // Loads the file of a running configuration again, like conf_load_and_report. Where the network
 // gives addresses, the new configuration gets those that running has.

@@ -42,7 +42,8 @@ static bool config_reads(const json_t *in)
 {
 	const char *action = json_string_value(json_object_get(in, "do"));
 
-	return json_object_get(in, "do") == NULL || (action != NULL && strcmp(action, "diff") == 0);
+	return json_object_get(in, "do") == NULL ||
+		(action != NULL && (strcmp(action, "diff") == 0 || strcmp(action, "show") == 0));
 }
 
 // Only the connection that began a capture can ask for more of it, or stop it.
@@ -88,9 +89,9 @@ static const struct {
 		"The last attempts of a user or an address, and the likely cause of trouble."},
 	{"log", logs_log, log_reads, " area level reopen ",
 		"Areas of the log. area and level: sets one. reopen: the files of records."},
-	{"config", configs_config, config_reads, " do ",
+	{"config", configs_config, config_reads, " do effective origin from ",
 		"The result of the last reload. do: diff, the changes that a reload would make; "
-		"reload."},
+		"show, the running configuration; reload."},
 	{"stop", stop_command, gives_order, " keep forget ",
 		"Stops slipring. keep: the next process continues the calls; forget: they end."},
 	{"drain", drains_drain, gives_order, " deadline below keep ",

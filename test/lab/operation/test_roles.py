@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Roles on the control socket: users of the group of operators give orders, those of the group of
 readers see and change nothing, and others get a reason. The log has each order and the user that
-gave it.
+gave it. The configuration that they are shown has no secrets.
 """
 
 import contextlib
+import hashlib
+import json
 import os
 import re
 import stat
@@ -106,6 +108,28 @@ def strangers(lab, path):
     assert done.returncode == 1 and "control.readers or control.group" in done.stderr, done
 
 
+def shown(lab, path, server):
+    """config show: what runs, without secrets. With them put in again it is a file of the same keys."""
+    auth = server.config["auth"]
+    secrets = [user["password"] for user in auth["users"]] + auth["secrets"]
+    for group in (READERS, OPERATORS):
+        done = ctl(lab, path, group, "config", "show", "--effective", "--origin")
+        assert done.returncode == 0 and "# password: (hidden) # " in done.stdout, done
+        assert "sha256:" not in done.stdout and not any(f'"{s}"' in done.stdout for s in secrets), done
+        assert re.search(rf"name: \"wan\" # {server.path}:\d+$", done.stdout, re.M), done.stdout
+        assert "# default\n" in done.stdout and "# derived\n" in done.stdout, done.stdout
+    text = control.ctl(path, "config", "show")
+    for secret in secrets:
+        digits = hashlib.sha256(secret.encode()).hexdigest()[:8]
+        assert f"sha256:{digits}" in text, (secret, text)
+        text = text.replace(f"sha256:{digits}", secret)
+    text = re.sub("# secrets: (.*)", r"secrets: [\1]", text.replace("# password: ", "password: "))
+    with open(server.path, "w") as file:
+        file.write(text)
+    assert "matches the running configuration" in control.ctl(path, "config", "diff")
+    assert json.loads(control.ctl(path, "config", "show", "--json"))["hashes"] is True
+
+
 def crowded(path):
     """Readers leave half of the connections to operators."""
     with contextlib.ExitStack() as stack:
@@ -148,6 +172,7 @@ def main(lab):
     reading(lab, path, client)
     ordering(lab, path, client)
     strangers(lab, path)
+    shown(lab, path, server)
     crowded(path)
     logged(server)
     server.stop()
