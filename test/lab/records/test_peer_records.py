@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Records of peers: one for each new permission or channel of an allocation, none for a refresh,
-with as much of the address as records.peers says, also after a reload. A flood of permissions
+with as much of the address as records.peers says, also after a reload. slipringctl finds them. A flood of permissions
 leaves the records of sessions whole, and those of another user's peers.
 """
 
+import json
 import os
+import time
 
+import control
 import lab as labs
 import rereads
 from lab import until
@@ -41,6 +44,27 @@ def peers_of(path, made):
     return [row["peer"] for row in labs.lines_of(peers_file(path)) if row["id"] == made["id"]]
 
 
+def answered(relay, *args):
+    """Answers of slipringctl to a report of abuse from a relayed address, now."""
+    now = f"{time.time():.3f}"
+    words = (relay, now, "--within", "2", "--json", *args)
+    out = labs.command(control.PROGRAM, "who", *words, check=False)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def report(path, made):
+    """The abuse desk asks for an allocation that lives."""
+    file = ("--file", path)
+    (row,) = answered(made["relay"], *file)
+    for field in ("id", "user", "realm", "client", "relay"):
+        assert row[field] == made[field], (row, made)
+    assert "ended" not in row and row["peers"] == ["10.99.0.20", "10.99.0.21", "10.99.0.22"], row
+    assert answered(made["relay"], "--peer", "10.99.0.22", *file) == [row]
+    assert answered(made["relay"], "--peer", "10.99.0.23", *file) == []
+    all_there = answered(made["relay"].rpartition(":")[0], *file)
+    assert row["id"] in [one["id"] for one in all_there]
+
+
 def few(lab, path):
     client, made = allocation(lab, path, "ivan")
     for _ in range(2):
@@ -48,6 +72,7 @@ def few(lab, path):
         assert client.bind(0x4000, ("10.99.0.20", 7000)).cls == SUCCESS
         assert client.bind(0x4001, ("10.99.0.22", 7000)).cls == SUCCESS
     until(lambda: len(peers_of(path, made)) == 3, 15, "three peers")
+    report(path, made)
     assert client.refresh(0).cls == SUCCESS
     until(lambda: any(r["event"] == "ended" for r in labs.lines_of(path)), 15, "the end")
     assert peers_of(path, made) == ["10.99.0.20", "10.99.0.21", "10.99.0.22"], peers_of(path, made)
