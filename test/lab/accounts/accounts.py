@@ -3,6 +3,7 @@
 Nothing needs a network namespace: databases listen on Unix sockets or on 127.0.0.1.
 """
 
+import atexit
 import collections
 import contextlib
 import grp
@@ -54,7 +55,8 @@ class Accounts:
         if cpu is not None:
             command = ["taskset", "-c", str(cpu), *command]
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(command, stderr=log)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        atexit.register(self.process.kill)  # of a test that fails
         labs.until(self.connect, 20, "slipring-accounts listens")
 
     def connect(self):
@@ -226,6 +228,17 @@ def running(database):
         database.kill()
 
 
+def certificates(path):
+    """Two authorities, a server's certificate by the first, and a client's by each."""
+    make = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
+    for name in ("ca", "other"):
+        labs.command(*make, "-x509", "-subj", f"/CN={name}", "-keyout", f"{path}/{name}.key", "-out", f"{path}/{name}.pem")
+    for name, ca in (("server", "ca"), ("client", "ca"), ("eve", "other")):
+        labs.command(*make, "-x509", "-CA", f"{path}/{ca}.pem", "-CAkey", f"{path}/{ca}.key", "-subj", f"/CN={name}",
+            "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=IP:127.0.0.1",
+            "-keyout", f"{path}/{name}.key", "-out", f"{path}/{name}.pem")  # fmt: skip
+
+
 def need(*programs):
     """Skips the test if a program or the program under test is missing."""
     for path in (BINARY, *programs):
@@ -292,6 +305,7 @@ def up(accounts):
 
 def main(tests):
     """Runs the tests of a file."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # databases end with their contexts
     try:
         for test in tests:
             print(test.__doc__ or test.__name__, flush=True)

@@ -108,21 +108,10 @@ def source(path, hook, scheme="http", **more):
     return {"type": "http", "url": hook.url(scheme), "token-file": f"{path}/token", **more}
 
 
-def certificates(path):
-    """Two authorities, a server's certificate by the first, and a client's by each."""
-    make = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
-    for name in ("ca", "other"):
-        labs.command(*make, "-x509", "-subj", f"/CN={name}", "-keyout", f"{path}/{name}.key", "-out", f"{path}/{name}.pem")
-    for name, ca in (("server", "ca"), ("client", "ca"), ("eve", "other")):
-        labs.command(*make, "-x509", "-CA", f"{path}/{ca}.pem", "-CAkey", f"{path}/{ca}.key", "-subj", f"/CN={name}",
-            "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=IP:127.0.0.1",
-            "-keyout", f"{path}/{name}.key", "-out", f"{path}/{name}.pem")  # fmt: skip
-
-
 def https():
     """Both sides verify the other one. Without that there is no answer."""
     with accounts.folder() as path:
-        certificates(path)
+        accounts.certificates(path)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(f"{path}/server.pem", f"{path}/server.key")
         context.load_verify_locations(f"{path}/ca.pem")

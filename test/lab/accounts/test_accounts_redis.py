@@ -4,6 +4,7 @@ what happens while the server is dead or stuck.
 """
 
 import os
+import socket
 
 import accounts
 import lab as labs
@@ -83,6 +84,26 @@ def login():
         assert "does not answer: AuthenticationError" in program.log() or "WRONGPASS" in program.log(), program.log()
 
 
+def tls():
+    """Certificates on both sides. Without them, or for another name, there is no answer."""
+    with accounts.folder() as path:
+        accounts.certificates(path)
+        with accounts.running(Redis(f"{path}/redis")) as redis:
+            redis.fill()
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                port = probe.getsockname()[1]
+            for name, file in (("ca-cert-file", "ca.pem"), ("cert-file", "server.pem"), ("key-file", "server.key")):
+                redis("CONFIG", "SET", f"tls-{name}", f"{path}/{file}")
+            redis("CONFIG", "SET", "tls-port", str(port))
+            for host, ca, client, kind in (("127.0.0.1", "ca", "client", KEY), ("127.0.0.1", "other", "client", NO_ANSWER),
+                ("127.0.0.1", "ca", "eve", NO_ANSWER), ("localhost", "ca", "client", NO_ANSWER)):  # fmt: skip
+                files = {"ca": f"{path}/{ca}.pem", "certificate": f"{path}/{client}.pem", "key": f"{path}/{client}.key"}
+                program = Accounts(path, {"type": "redis", "host": host, "port": port, "tls": files})
+                found = (program.settled_kinds if kind == KEY else program.kinds)("ivan")
+                assert found == [kind], (host, ca, client, program.log())
+                program.stop()
+
+
 if __name__ == "__main__":
     accounts.need("redis-server", "redis-cli")
-    accounts.main((answers, failures, login))
+    accounts.main((answers, failures, login, tls))

@@ -362,6 +362,9 @@ class Sources(unittest.TestCase):
         self.assertEqual(unknown, [(b"r", b"Ivan"), (b"r", b"ivan "), (b"R", b"ivan")])
         rows.add(b"r", b"ivan", Found(OTHER))
         self.assertIsNone(rows.answers[b"r", b"ivan"])
+        rows = source.Rows([flight(b"Ivan")])
+        rows.add(b"r", b"ivan", Found(MD5))
+        self.assertEqual(rows.answers, {(b"r", b"Ivan"): Unknown()})
 
     def test_a_lost_connection_is_made_again(self):
         broken = self.source.connect()
