@@ -127,9 +127,9 @@ bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, 
 	return true;
 }
 
-void stun_rest_text(const uint8_t mac[STUN_REST_MAC_LEN], char out[STUN_REST_PASSWORD_SIZE])
+void stun_rest_text(const uint8_t *mac, size_t len, char *out)
 {
-	EVP_EncodeBlock((unsigned char *)out, mac, STUN_REST_MAC_LEN);
+	EVP_EncodeBlock((unsigned char *)out, mac, (int)len);
 }
 
 bool stun_rest_password(
@@ -140,7 +140,7 @@ bool stun_rest_password(
 	out[0] = '\0';
 	if (!stun_rest_mac(c, secret, user, user_len, mac))
 		return false;
-	stun_rest_text(mac, out);
+	stun_rest_text(mac, sizeof(mac), out);
 	OPENSSL_cleanse(mac, sizeof(mac));
 	return true;
 }

@@ -145,10 +145,11 @@ struct stun_crypto *stun_crypto_create(void);
 void stun_crypto_free(struct stun_crypto *c);
 
 #define STUN_KEY_MAX 32
+#define STUN_KEY_MD5_LEN 16
 
 struct stun_key {
 	uint8_t bytes[STUN_KEY_MAX];
-	uint8_t len; // 16 (MD5) or 32 (SHA-256)
+	uint8_t len; // STUN_KEY_MD5_LEN or 32 (SHA-256)
 };
 
 // A long-term credential (RFC 8489 9.2). User and password are bytes without a terminating NUL.
@@ -168,18 +169,18 @@ bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg,
 bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,
 	uint8_t out[32]);
 #define STUN_REST_MAC_LEN 20
-#define STUN_REST_PASSWORD_SIZE 29
+#define STUN_REST_PASSWORD_SIZE 45 // for a MAC of up to 32 bytes
 
 // Makes a REST password (draft-uberti-behave-turn-rest-00): base64(HMAC-SHA1(secret, user)), with a
 // terminating NUL. False if the secret is empty.
 bool stun_rest_password(
 	struct stun_crypto *c, const char *secret, const void *user, size_t user_len, char out[29]);
 // stun_rest_password() in two steps: the MAC, then its text, which is the password. A MAC takes
-// less memory than the text.
+// less memory than the text. Text of a MAC of at most 32 bytes fits STUN_REST_PASSWORD_SIZE.
 bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, size_t user_len,
 	uint8_t out[STUN_REST_MAC_LEN]);
-void stun_rest_text(const uint8_t mac[STUN_REST_MAC_LEN], char out[STUN_REST_PASSWORD_SIZE]);
-// HMAC-SHA256 for nonces and tokens. False if the key is empty.
+void stun_rest_text(const uint8_t *mac, size_t len, char *out);
+// HMAC-SHA256 for nonces, tokens and REST passwords. False if the key is empty.
 bool stun_hmac_sha256(struct stun_crypto *c, const void *key, size_t key_len, const void *data,
 	size_t len, uint8_t out[32]);
 // Verifies MESSAGE-INTEGRITY-SHA256 if the message has it (full 32 bytes, the only length that TURN

@@ -22,7 +22,7 @@ struct turn_cold {
 	bool rfc8489 : 1; // the Allocate had PASSWORD-ALGORITHMS
 	uint8_t stale_s; // second (low 8 bits) to which stale_answers belongs
 	uint8_t stale_answers : 4; // 438s sent for a stale nonce, see stranger.c
-	// Enum stun_algorithm of the key; CRED_TOKEN: mac and name hold a token's key.
+	// Enum stun_algorithm of the key; CRED_KEY: mac holds it; CRED_TOKEN: mac and name do.
 	uint8_t alg : 2;
 	bool rest : 1; // the user has a REST name: mac is valid
 	bool has_token : 1; // its answer carried a RESERVATION-TOKEN

@@ -282,7 +282,10 @@ bool turn_listing_show(
 	l = alloc_at(s, slot);
 	c = cold_at(s, slot);
 	*out = (struct turn_detail){
-		.via = c->via, .algorithm = c->alg, .rfc8489 = c->rfc8489, .token = c->has_token};
+		.via = c->via,
+		.algorithm = c->alg == CRED_KEY ? STUN_ALG_MD5 : c->alg,
+		.rfc8489 = c->rfc8489,
+		.token = c->has_token};
 	info_fill(s, slot, &out->info);
 	if (line_copies(l, s->tick)) {
 		out->copy = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};

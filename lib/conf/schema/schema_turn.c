@@ -174,7 +174,8 @@ CONF_RELAY_ROWS(X)
 	.help = "Instead of a password, alone or with `key`: SHA-256 of `name:realm:password`."},
 {"auth.secrets", CONF_TEXTS, MANY(conf, turn.first.secrets, turn.first.nb_secrets), RANGE(0, 16),
 	.help = "Secrets shared with a web service that issues time-limited users (`expiry:id`, as "
-	"coturn's `static-auth-secret`). Several allow rotation."},
+	"coturn's `static-auth-secret`). Several allow rotation. The service makes passwords with "
+	"HMAC-SHA1 or HMAC-SHA256: both are tried."},
 {"auth.secret-files", CONF_SECRET_FILES, MANY(conf, turn.first.secrets, turn.first.nb_secrets),
 	RANGE(0, 16),
 	.help = "Files with one more such secret each; at most 16 together with `auth.secrets`. A "

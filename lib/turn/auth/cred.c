@@ -48,20 +48,64 @@ static bool signed_with(const struct check *k, const struct stun_key *key)
 }
 
 // Makes the key of the name from the password that mac encodes. True if it signed the request.
-static bool rest_signed(
-	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
+static bool rest_signed(const struct check *k, const uint8_t *mac, size_t len, struct stun_key *key)
 {
 	char password[STUN_REST_PASSWORD_SIZE];
 	const struct stun_credential cred = {.user = k->name,
 		.user_len = k->name_len,
 		.realm = k->p->realm,
 		.password = password,
-		.password_len = sizeof(password) - 1};
+		.password_len = (len + 2) / 3 * 4};
 	bool ok;
 
-	stun_rest_text(mac, password);
+	stun_rest_text(mac, len, password);
 	ok = stun_key_make(k->c, k->alg, &cred, key) && signed_with(k, key);
 	explicit_bzero(password, sizeof(password));
+	return ok;
+}
+
+// Stores the key instead of what it was made from, if it fits.
+static void store_key(const struct check *k, struct turn_cred *out)
+{
+	if (k->alg != STUN_ALG_MD5)
+		return;
+	out->alg = CRED_KEY;
+	memcpy(out->mac, out->key.bytes, out->key.len);
+}
+
+// True if what the allocation has stored of the user's credentials gives the key of the request.
+static bool known_signed(
+	const struct check *k, const struct turn_cred *known, struct turn_cred *out)
+{
+	if (known->alg == CRED_KEY && k->alg == STUN_ALG_MD5) {
+		out->key.len = STUN_KEY_MD5_LEN;
+		memcpy(out->key.bytes, known->mac, STUN_KEY_MD5_LEN);
+		if (!signed_with(k, &out->key))
+			return false;
+	} else if (known->alg != k->alg ||
+		!rest_signed(k, known->mac, STUN_REST_MAC_LEN, &out->key)) {
+		return false;
+	}
+	out->alg = known->alg;
+	memcpy(out->mac, known->mac, sizeof(out->mac));
+	return true;
+}
+
+// True if the password was made of this secret: with SHA-1 as in the draft, or with SHA-256.
+static bool secret_signed(const struct check *k, const char *secret, struct turn_cred *out)
+{
+	uint8_t mac[32];
+	bool ok;
+
+	if (stun_rest_mac(k->c, secret, k->name, k->name_len, out->mac) &&
+		rest_signed(k, out->mac, STUN_REST_MAC_LEN, &out->key))
+		return true;
+	memset(out->mac, 0, sizeof(out->mac));
+	ok = stun_hmac_sha256(k->c, secret, strlen(secret), k->name, k->name_len, mac) &&
+		rest_signed(k, mac, sizeof(mac), &out->key);
+	explicit_bzero(mac, sizeof(mac));
+	if (ok)
+		store_key(k, out);
 	return ok;
 }
 
@@ -97,18 +141,14 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 		return TURN_REFUSED_INTERNAL;
 	memcpy(out->ident, userhash, TURN_IDENT_LEN);
 	out->rest = true;
-	if (known != NULL && known->rest && known->alg == k->alg &&
-		memcmp(known->ident, userhash, TURN_IDENT_LEN) == 0 &&
-		rest_signed(k, known->mac, &out->key)) {
-		memcpy(out->mac, known->mac, sizeof(out->mac));
+	if (known != NULL && known->rest && memcmp(known->ident, userhash, TURN_IDENT_LEN) == 0 &&
+		known_signed(k, known, out))
 		return TURN_GRANTED;
-	}
 	if (past && k->m->method == STUN_ALLOCATE) // of another user, or another algorithm
 		return TURN_REFUSED_REST_EXPIRED;
 	out->guess = true;
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
-		if (stun_rest_mac(k->c, k->p->secrets[i], k->name, k->name_len, out->mac) &&
-			rest_signed(k, out->mac, &out->key))
+		if (secret_signed(k, k->p->secrets[i], out))
 			return TURN_GRANTED;
 	return TURN_REFUSED_REST_PASSWORD;
 }

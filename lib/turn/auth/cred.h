@@ -9,13 +9,15 @@
 
 struct turn_policy;
 
-// turn_cred.alg of an access token's key, in addition to the values of enum stun_algorithm.
+// Values of turn_cred.alg in addition to those of enum stun_algorithm: an MD5 key that is stored
+// itself, because nothing shorter would give it again, and the key of an access token.
+#define CRED_KEY 0
 #define CRED_TOKEN 3
 
 // The user who has signed a request, and the key.
 struct turn_cred {
 	struct stun_key key;
-	uint8_t alg; // enum stun_algorithm of the key, or CRED_TOKEN
+	uint8_t alg; // enum stun_algorithm of the key, CRED_KEY or CRED_TOKEN
 	bool rest; // a REST name, not a configured user
 	bool rfc8489; // the request had PASSWORD-ALGORITHMS, which older clients do not send
 	bool guess; // a password was tried, right or wrong, or no user has that name
@@ -25,7 +27,8 @@ struct turn_cred {
 	// REST: the time of day in the name. Token: the time of day when it ends, or 0 if the
 	// request has no token and is signed with the key of the allocation's token.
 	uint64_t expiry_s;
-	// REST: the password is its base64 text. Token: part of the key (oauth.h).
+	// REST: the password is its base64 text; all zero if that was made with SHA-256. CRED_KEY:
+	// the key. Token: part of the key (oauth.h).
 	uint8_t mac[STUN_REST_MAC_LEN];
 };
 
@@ -53,8 +56,8 @@ void cred_name_set(struct turn_cred *c, const void *name, size_t len);
 // wall_s is the time of day in seconds. Returns TURN_GRANTED or the reason for a refusal.
 // TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from the value we sent, only
 // one of the pair is present, or the algorithm is not in the list. A configured user of that name
-// is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at most
-// nb_secrets derivations. An expired one is refused before that; if the policy ignores the expiry,
+// is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at most two
+// derivations for each secret, with SHA-1 and with SHA-256. An expired one is refused before that; if the policy ignores the expiry,
 // only in an Allocate. A feature may take a request instead (TURN_SIGNATURES).
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,

@@ -46,13 +46,19 @@ static struct stun_key key_of(
 	return key;
 }
 
-static void rest_password(const char *secret, const char *user, char out[29])
+static void rest_password_by(
+	const EVP_MD *hash, const char *secret, const char *user, char out[STUN_REST_PASSWORD_SIZE])
 {
-	uint8_t mac[20];
+	uint8_t mac[EVP_MAX_MD_SIZE];
+	unsigned int len;
 
-	HMAC(EVP_sha1(), secret, (int)strlen(secret), (const uint8_t *)user, strlen(user), mac,
-		NULL);
-	EVP_EncodeBlock((unsigned char *)out, mac, 20);
+	HMAC(hash, secret, (int)strlen(secret), (const uint8_t *)user, strlen(user), mac, &len);
+	EVP_EncodeBlock((unsigned char *)out, mac, (int)len);
+}
+
+static void rest_password(const char *secret, const char *user, char out[STUN_REST_PASSWORD_SIZE])
+{
+	rest_password_by(EVP_sha1(), secret, user, out);
 }
 
 static void userhash_of(const char *user, uint8_t out[32])
@@ -196,7 +202,7 @@ static struct request request(const char *user, const char *password, bool moder
 
 static struct request rest_request(const char *user, const char *secret, bool modern)
 {
-	char password[29];
+	char password[STUN_REST_PASSWORD_SIZE];
 
 	rest_password(secret, user, password);
 	return request(user, password, modern);
@@ -455,6 +461,44 @@ static void test_rest(void **state)
 	}
 }
 
+// Site software that makes the password with HMAC-SHA256 of the same secrets.
+static void test_rest_sha256(void **state)
+{
+	static const char name[] = "1800000000:bob";
+	char password[STUN_REST_PASSWORD_SIZE];
+	struct turn_cred known;
+
+	for (int modern = 0; modern < 2; modern++) {
+		struct request r;
+
+		for (int i = 0; i < 2; i++) {
+			rest_password_by(EVP_sha256(), i == 0 ? "north" : "south", name, password);
+			assert_int_equal(strlen(password), 44);
+			r = request(name, password, modern);
+			assert_int_equal(verify(&r), 0);
+			assert_true(cred.rest);
+			assert_string_equal(cred.name, name);
+		}
+		// the allocation stores an MD5 key, and of a SHA-256 key nothing
+		known = cred;
+		assert_int_equal(known.alg, modern ? STUN_ALG_SHA256 : CRED_KEY);
+		r.known = &known;
+		assert_int_equal(verify(&r), 0);
+		assert_int_equal(derivations, modern ? 2 : 0);
+		assert_int_equal(cred.alg, known.alg);
+		assert_memory_equal(cred.mac, known.mac, sizeof(known.mac));
+		// the other kind of password of that name
+		r = rest_request(name, "north", modern);
+		r.known = &known;
+		assert_int_equal(verify(&r), 0);
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, name);
+		rest_password_by(EVP_sha256(), "west", name, password); // not one of our secrets
+		r = request(name, password, modern);
+		r.known = &known;
+		assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
+	}
+}
+
 static void test_rest_expired(void **state)
 {
 	struct request r = rest_request("1700000000:bob", "north", false);
@@ -680,6 +724,7 @@ int main(void)
 		cmocka_unit_test(test_bid_down),
 		cmocka_unit_test(test_wrong_algorithm),
 		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_rest_sha256),
 		cmocka_unit_test(test_rest_expired),
 		cmocka_unit_test(test_rest_past),
 		cmocka_unit_test(test_rest_malformed),

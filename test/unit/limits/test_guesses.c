@@ -67,7 +67,7 @@ static void beside_a_wrong_secret(unsigned int tries_a_second)
 			good.user = name;
 			assert_true(stun_rest_mac(
 				f.crypto, f.config.first.secrets[0], name, strlen(name), mac));
-			stun_rest_text(mac, password);
+			stun_rest_text(mac, sizeof(mac), password);
 			good.password = password;
 			assert_true(ask(&good));
 			assert_int_equal(fixture_code(&f), 0);
