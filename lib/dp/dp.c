@@ -469,6 +469,9 @@ void dp_quiesce(struct dp *d)
 		for (unsigned int src = 0; src < d->nb_workers; src++)
 			ring_drain(w, src);
 		backlog_drain(w);
+#define X(fill, drain, held) drain(w);
+		DP_FILLS(X)
+#undef X
 		fragments_drain(w);
 		if (w->neigh != NULL)
 			nexthop_drain(w);

@@ -23,6 +23,7 @@
 #include "link/kernel_ports.h"
 #include "log/log.h"
 #include "mgmt.h"
+#include "mgmt_features.h"
 #include "reload/reload.h"
 #include "reload/expiry_told.h"
 #include "reload/own_change.h"
@@ -258,6 +259,12 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 		LOG(START, ERR, "management: out of memory");
 		return -ENOMEM;
 	}
+#define X(open, reload, close) \
+	rc = open(l->dp, c);   \
+	if (rc != 0)           \
+		return rc;
+	MGMT_THREADS(X)
+#undef X
 	rc = mgmt_control_start(
 		control, l->dp, c, &(struct control_parts){l->events, l->reload, l->drain});
 	return rc == 0 ? confine_enter(c) : rc;
@@ -310,6 +317,9 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 	}
 	mgmt_control_stop(control);
 	mgmt_telemetry_stop();
+#define X(open, reload, close) close();
+	MGMT_THREADS(X)
+#undef X
 	mgmt_drain_close(l.drain);
 	mgmt_reload_close(l.reload);
 	mgmt_bursts_stop(&l.bursts);

@@ -69,7 +69,8 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 {
 	const struct turn_cold *c = cold_at(s, slot);
 
-	if ((!c->rest && !alloc_by_token(s, slot)) || c->ident_hash != alloc_who(s, ident))
+	if ((!alloc_has_key(s, slot) && !alloc_by_token(s, slot)) ||
+		c->ident_hash != alloc_who(s, ident))
 		return false;
 	*out = (struct turn_cred){.alg = c->alg, .rest = c->rest};
 	memcpy(out->ident, ident, TURN_IDENT_LEN);
@@ -78,6 +79,13 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 	TURN_STORED(X)
 #undef X
 	return true;
+}
+
+bool alloc_has_key(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return c->rest || c->alg == CRED_KEY;
 }
 
 bool alloc_by_token(const struct turn_shard *s, uint32_t slot)

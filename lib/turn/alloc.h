@@ -129,10 +129,12 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 // for the user who made the allocation. Without the hash's key nobody can search for such a match.
 uint32_t alloc_tid(const struct turn_shard *s, const uint8_t tid[STUN_TID_LEN]);
 uint32_t alloc_who(const struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN]);
-// Copies to *out the REST credentials that made the allocation, or the key of its access token, as
-// far as cred_verify needs them. False if it was made by other credentials or by another ident.
+// Copies to *out what the allocation stores of its credentials (turn_cred.mac), as far as
+// cred_verify needs them. False if it was made by other credentials or by another ident.
 bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[TURN_IDENT_LEN],
 	struct turn_cred *out);
+// True if it stores REST credentials, or a key (CRED_KEY).
+bool alloc_has_key(const struct turn_shard *s, uint32_t slot);
 // True if an access token made the allocation.
 bool alloc_by_token(const struct turn_shard *s, uint32_t slot);
 // True if the credentials belong to the user and the realm that made an allocation. On its 5-tuple

@@ -281,8 +281,7 @@ bool turn_listing_show(
 		return false;
 	l = alloc_at(s, slot);
 	c = cold_at(s, slot);
-	*out = (struct turn_detail){
-		.via = c->via,
+	*out = (struct turn_detail){.via = c->via,
 		.algorithm = c->alg == CRED_KEY ? STUN_ALG_MD5 : c->alg,
 		.rfc8489 = c->rfc8489,
 		.token = c->has_token};

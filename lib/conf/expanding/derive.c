@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derives numbers from the file: packet buffers, bursts of rates, limits per network.
+#include "conf_features.h"
 #include "expanding/derive.h"
 
 #include "conf.h"
@@ -76,6 +77,11 @@ void conf_derive_mbufs(struct conf *c)
 		if (c->ports[i].exception.name != NULL)
 			each += c->ports[i].exception.buffers;
 	}
+#define X(enabled, number)   \
+	if (c->turn.enabled) \
+		each += c->turn.number;
+	CONF_BUFFERS(X)
+#undef X
 	need = each * (c->workers > 0 ? c->workers : 1);
 	c->mbufs = min_of(need > MBUFS_LEAST ? need : MBUFS_LEAST, MBUFS_MOST);
 	if (c->mbufs_fixed != 0)

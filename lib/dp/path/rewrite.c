@@ -356,6 +356,11 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		}
 		client_reply(w, m, v, side->front, plan->front_len);
 		break;
+	case TURN_WAIT:
+#define X(put) put(w, m, v, plan->flow);
+		DP_WAITS(X)
+#undef X
+		break;
 	// the client was redirected; the next worker does not look up its home again
 	case TURN_HANDOVER:
 		v->via = w->id;

@@ -353,6 +353,13 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	if (unlikely(waited > 0))
 		burst_route(w, 0, 0);
 	work += waited;
+#define X(fill, drain, held)          \
+	waited = fill(w);             \
+	if (unlikely(waited > 0))     \
+		burst_route(w, 0, 0); \
+	work += waited;
+	DP_FILLS(X)
+#undef X
 	if (unlikely(w->dp->nb_exceptions > 0)) {
 		progress_at(&w->progress, DP_STAGE_EXCEPTION, 0, 0);
 		work += exception_round(w);

@@ -35,6 +35,10 @@
 	X(DP_DROP_BACKLOG_KNOWN, "request-known",                                                  \
 		"no room in the backlog for a request of a client with allocation or connection")  \
 	X(DP_DROP_BACKLOG_CLIENT, "request-client", "one client has too many requests waiting")    \
+	X(DP_DROP_LOOKUP_WAITS, "lookup-waits",                                                    \
+		"request of a client whose last request waits until its user is looked up")        \
+	X(DP_DROP_LOOKUP_ROOM, "lookup-room",                                                      \
+		"request whose user is being looked up, where no more of them can wait")           \
 	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                      \
 	X(DP_DROP_DTLS_PLAIN, "dtls-plain", "not encrypted, to a port for DTLS only")              \
 	X(DP_DROP_DTLS_UNKNOWN, "dtls-unknown",                                                    \

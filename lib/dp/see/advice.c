@@ -70,6 +70,7 @@ static const char *const advice[DP_DROP_END] = {
 		"peers.allow; for other hosts behind the external address, list that address",
 	TURN(TURN_DROP_UNAUTHENTICATED_RATE) =
 		"a flood, or many clients behind one address: limits.unauthenticated",
+	TURN(TURN_DROP_LOOKUP) = "see the log of slipring-accounts, and its source",
 	TURN(TURN_DROP_GUESS_RATE) = "guessed passwords, or a client with a wrong password",
 	TURN(TURN_DROP_BINDING_RATE) =
 		"a flood, or many clients behind one address: limits.binding",
@@ -115,6 +116,8 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_SEGMENTED] = "set the MTU of the port below its buffers, or report it",
 	[DP_DROP_BACKLOG] = "a flood of requests; else add workers",
 	[DP_DROP_BACKLOG_KNOWN] = "overload: see workers; else add workers",
+	[DP_DROP_LOOKUP_WAITS] = "",
+	[DP_DROP_LOOKUP_ROOM] = "a flood of names, or slow answers: see slipring-accounts",
 	[DP_DROP_BACKLOG_CLIENT] = "a client that sends too many requests",
 	[DP_DROP_STREAM_FULL] = "overload of the stream threads: give management more CPUs",
 	[DP_DROP_DTLS_PLAIN] = "a client configured for UDP on a port for DTLS only",

@@ -51,6 +51,9 @@ void stats_publish(struct worker *w)
 
 	w->since_publish = 0;
 	w->live.held = neigh_held_total(w->neigh) + w->backlog.n + fragments_held(w);
+#define X(fill, drain, waiting) w->live.held += waiting(w);
+	DP_FILLS(X)
+#undef X
 	turn_shard_stats(w->shard, &w->live.turn);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);

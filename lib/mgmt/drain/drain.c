@@ -171,8 +171,9 @@ static void follow_file(struct mgmt_drain *m)
 		return;
 	m->reloads = r.ended;
 	take_defaults(m);
-#define X(open, reload, choose) reload();
+#define X(open, reload, choose_or_close) reload();
 	MGMT_CHOOSE_INTAKE(X)
+	MGMT_THREADS(X)
 #undef X
 }
 

@@ -6,13 +6,22 @@
 #include "auth/policy.h"
 #include "turn_rest.h"
 
-const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
+static const uint8_t algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
+
+size_t cred_algorithms(const struct turn_policy *p, const uint8_t **list)
+{
+	const size_t skip = policy_has_sha256(p) ? 0 : 4;
+
+	*list = algorithms + skip;
+	return sizeof(algorithms) - skip;
+}
 
 // One verification in progress.
 struct check {
 	const struct turn_policy *p;
 	struct stun_crypto *c;
 	const struct stun_msg *m;
+	struct cred_rest rest;
 	enum stun_algorithm alg;
 	const uint8_t *name; // USERNAME
 	size_t name_len;
@@ -26,18 +35,20 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 // RFC 8489 9.2.4, third point: without both attributes the algorithm is MD5. Otherwise both must be
 // present, the list as we sent it and the choice from the list. Our nonces always have the feature
 // bit set.
-static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
+bool cred_algorithm(const struct turn_policy *p, const struct stun_msg *m, enum stun_algorithm *alg)
 {
+	const uint8_t *list;
+	const size_t len = cred_algorithms(p, &list);
 	uint32_t chosen;
 
 	*alg = STUN_ALG_MD5;
 	if (!stun_has(m, STUN_PASSWORD_ALGORITHM) && !stun_has(m, STUN_PASSWORD_ALGORITHMS))
 		return true;
-	if (!value_is(m, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms)) ||
+	if (!value_is(m, STUN_PASSWORD_ALGORITHMS, list, len) ||
 		!stun_get_u32(m, STUN_PASSWORD_ALGORITHM, &chosen))
 		return false;
 	// Algorithm number, and parameter length, which is 0 for both algorithms (RFC 8489 18.5.1).
-	if (chosen == (uint32_t)STUN_ALG_SHA256 << 16)
+	if (chosen == (uint32_t)STUN_ALG_SHA256 << 16 && policy_has_sha256(p))
 		*alg = STUN_ALG_SHA256;
 	return chosen == (uint32_t)*alg << 16;
 }
@@ -118,21 +129,21 @@ static bool is_past_ignored(const struct check *k, const struct turn_cred *known
 		(known != NULL || k->m->method != STUN_ALLOCATE);
 }
 
-static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
-	const struct turn_cred *known, struct turn_cred *out)
+static enum turn_refusal rest_verify(const struct check *k, struct turn_cred *out)
 {
+	const struct turn_cred *known = k->rest.known;
 	uint8_t userhash[32];
 	struct turn_rest_name rest;
 	bool past;
 
 	// The expiry is checked before anything expensive, and also if the password is known. known
 	// comes from an allocation whose user has the same name, as far as a hash of it tells.
-	if (k->p->nb_secrets == 0)
+	if (k->rest.nb_secrets == 0)
 		return TURN_REFUSED_USER_UNKNOWN;
 	if (!turn_rest_read(k->name, k->name_len, &rest))
 		return turn_rest_looks_like(k->name, k->name_len) ? TURN_REFUSED_REST_NAME
 								  : TURN_REFUSED_USER_UNKNOWN;
-	past = rest.expiry_s < wall_s;
+	past = rest.expiry_s < k->rest.wall_s;
 	out->expiry_s = rest.expiry_s;
 	out->guess = !past;
 	if (past && !is_past_ignored(k, known))
@@ -147,8 +158,8 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	if (past && k->m->method == STUN_ALLOCATE) // of another user, or another algorithm
 		return TURN_REFUSED_REST_EXPIRED;
 	out->guess = true;
-	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
-		if (secret_signed(k, k->p->secrets[i], out))
+	for (uint32_t i = 0; i < k->rest.nb_secrets; i++)
+		if (secret_signed(k, k->rest.secrets[i], out))
 			return TURN_GRANTED;
 	return TURN_REFUSED_REST_PASSWORD;
 }
@@ -179,8 +190,7 @@ static const struct policy_user *user_of(const struct turn_policy *p, const stru
 }
 
 // A configured user takes precedence over a REST name of the same spelling.
-static enum turn_refusal password_verify(const struct check *k, uint64_t wall_s,
-	const struct turn_cred *known, struct turn_cred *out)
+static enum turn_refusal password_verify(const struct check *k, struct turn_cred *out)
 {
 	const struct policy_user *user = user_of(k->p, k->m);
 
@@ -191,8 +201,19 @@ static enum turn_refusal password_verify(const struct check *k, uint64_t wall_s,
 		return user_verify(k, user, out);
 	}
 	cred_name_set(out, k->name, k->name_len);
-	return stun_has(k->m, STUN_USERNAME) ? rest_verify(k, wall_s, known, out)
-					     : TURN_REFUSED_USER_UNKNOWN;
+	return stun_has(k->m, STUN_USERNAME) ? rest_verify(k, out) : TURN_REFUSED_USER_UNKNOWN;
+}
+
+// Keeps nothing of credentials that were refused, except whether they were a guess.
+static enum turn_refusal leave_nothing(enum turn_refusal refusal, struct turn_cred *out)
+{
+	const bool guess = out->guess;
+
+	if (refusal == TURN_GRANTED)
+		return refusal;
+	explicit_bzero(out, sizeof(*out));
+	out->guess = guess;
+	return refusal;
 }
 
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
@@ -203,13 +224,14 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 		.p = p,
 		.c = c,
 		.m = m,
+		.rest = {(const char *const *)p->secrets, p->nb_secrets, wall_s, known},
 		.name = m->data + m->off[STUN_USERNAME],
 		.name_len = m->alen[STUN_USERNAME],
 	};
 	enum turn_refusal refusal;
 
 	memset(out, 0, sizeof(*out));
-	if (!algorithm_of(m, &k.alg))
+	if (!cred_algorithm(p, m, &k.alg))
 		return TURN_REFUSED_ALGORITHMS;
 	if (k.name_len > STUN_TEXT_MAX)
 		return TURN_REFUSED_NAME_LONG;
@@ -230,14 +252,27 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 	else
 	TURN_STORED(X)
 #undef X
-	refusal = password_verify(&k, wall_s, known, out);
-	if (refusal != TURN_GRANTED) {
-		const bool guess = out->guess;
+	refusal = password_verify(&k, out);
+	return leave_nothing(refusal, out);
+}
 
-		explicit_bzero(out, sizeof(*out));
-		out->guess = guess;
-	}
-	return refusal;
+enum turn_refusal cred_verify_rest(const struct turn_policy *p, struct stun_crypto *c,
+	const struct stun_msg *m, const struct cred_rest *rest, struct turn_cred *out)
+{
+	struct check k = {.p = p,
+		.c = c,
+		.m = m,
+		.rest = *rest,
+		.name = m->data + m->off[STUN_USERNAME],
+		.name_len = m->alen[STUN_USERNAME]};
+
+	memset(out, 0, sizeof(*out));
+	if (!cred_algorithm(p, m, &k.alg))
+		return TURN_REFUSED_ALGORITHMS;
+	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
+	out->alg = (uint8_t)k.alg;
+	cred_name_set(out, k.name, k.name_len);
+	return leave_nothing(rest_verify(&k, out), out);
 }
 
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,

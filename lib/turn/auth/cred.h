@@ -57,8 +57,9 @@ void cred_name_set(struct turn_cred *c, const void *name, size_t len);
 // TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from the value we sent, only
 // one of the pair is present, or the algorithm is not in the list. A configured user of that name
 // is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at most two
-// derivations for each secret, with SHA-1 and with SHA-256. An expired one is refused before that; if the policy ignores the expiry,
-// only in an Allocate. A feature may take a request instead (TURN_SIGNATURES).
+// derivations for each secret, by SHA-1 and by SHA-256. An expired one is refused before that; if
+// the policy ignores the expiry, only in an Allocate. A feature may take a request instead
+// (TURN_SIGNATURES).
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
 	struct turn_cred *out);
@@ -69,5 +70,23 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,
 	const struct turn_cred *cred, uint8_t out[TURN_IDENT_LEN]);
 
-// The value of PASSWORD-ALGORITHMS that we send: SHA-256, MD5 (8 bytes).
-extern const uint8_t cred_algorithms[8];
+// The value of PASSWORD-ALGORITHMS that a realm offers: SHA-256 and MD5, or MD5 alone if the realm
+// has no SHA-256 keys. Returns its length.
+size_t cred_algorithms(const struct turn_policy *p, const uint8_t **list);
+// The algorithm of the key that a request is signed with. False for a bid-down: see cred_verify.
+bool cred_algorithm(
+	const struct turn_policy *p, const struct stun_msg *m, enum stun_algorithm *alg);
+
+// REST secrets, and the arguments of cred_verify of the same names.
+struct cred_rest {
+	const char *const *secrets;
+	uint32_t nb_secrets;
+	uint64_t wall_s;
+	const struct turn_cred *known;
+};
+
+// Like cred_verify, but only for REST names of these secrets, of a request of which cred_verify has
+// checked everything that does not depend on the user. TURN_REFUSED_USER_UNKNOWN: it has another
+// name.
+enum turn_refusal cred_verify_rest(const struct turn_policy *p, struct stun_crypto *c,
+	const struct stun_msg *m, const struct cred_rest *rest, struct turn_cred *out);

@@ -174,7 +174,8 @@ static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
 				quota_user(quota, was->number, was->users[i].userhash);
 	if (current != NULL)
 		judge_keys(j, was, current);
-	c->rest_gone = current != NULL && was->nb_secrets > 0 && current->nb_secrets == 0;
+	c->rest_gone = current != NULL && was->nb_secrets > 0 && current->nb_secrets == 0 &&
+		!policy_looks_up(current);
 	c->peers = current != NULL && !same_peers(was, current);
 	j->any |= c->all_gone || c->rest_gone || c->peers;
 }

@@ -2,6 +2,7 @@
 // The policy as lib/turn reads it; turn_policy.h is its public part.
 #pragma once
 
+#include "feature_names.h"
 #include "hash.h"
 #include "tables/prefixes.h"
 #include "relayed/external.h"
@@ -77,6 +78,27 @@ struct turn_policy {
 	uint32_t nb_relay, nb_local, nb_beside, nb_listener[2], nb_own, nb_routes, nb_broadcasts,
 		nb_nat64;
 };
+
+// True if another program knows users of the realm.
+static inline bool policy_looks_up(const struct turn_policy *p)
+{
+#ifdef FEATURE_LOOKUP
+	return p->looked_up != 0;
+#else
+	return false;
+#endif
+}
+
+// True if clients of the realm may sign with SHA-256 keys: not if the program that looks up its
+// users has MD5 keys only.
+static inline bool policy_has_sha256(const struct turn_policy *p)
+{
+#ifdef FEATURE_LOOKUP
+	return !policy_looks_up(p) || p->lookup_sha256;
+#else
+	return true;
+#endif
+}
 
 // The user with this USERNAME or USERHASH; NULL if there is no such user.
 const struct policy_user *policy_user_by_name(

@@ -48,7 +48,7 @@ struct turn_view {
 	};
 	uint16_t len;
 	uint8_t leg; // enum turn_leg
-	uint8_t flags; // the data path's
+	uint8_t flags; // the data path's, and TURN_VIEW_WAITED
 	const uint8_t *data;
 	// Peer leg: the data path writes the result of turn_relay_map_home for the destination. If
 	// that is a shared address, turn_route_begin replaces its number by the allocation's slot,
@@ -78,6 +78,9 @@ struct turn_view {
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 
+// The datagram has waited for an answer (TURN_WAIT), and is now routed again.
+#define TURN_VIEW_WAITED 128
+
 // True if another worker has returned this client's datagram to its home.
 static inline bool turn_view_is_back(const struct turn_view *v)
 {
@@ -89,6 +92,7 @@ enum turn_verdict {
 	TURN_REPLY, // send side->front[0..front_len) back, from the address the request came to
 	TURN_RELAY, // send front + payload[off..off+len) on `flow`
 	TURN_SEND, // send payload[off..off+len) from side->src to side->dst
+	TURN_WAIT, // keep the datagram until the question `flow` is answered (turn_lookup.h)
 	TURN_HANDOVER, // give the datagram to worker `flow` (of a redirect, or the client's home)
 };
 

@@ -11,13 +11,22 @@
 
 // A retransmission with wrong credentials, on the same 5-tuple with the same transaction ID, counts
 // once.
-#define TURN_CLIENT_COUNTERS(F)                                                   \
-	F(permissions, g, "", "live permissions")                                 \
-	F(channels, g, "", "live channels")                                       \
-	F(endpoints, g, "shared_peers", "peers registered on shared relay ports") \
-	F(auth_failures, c, "", "requests whose credentials were wrong")          \
-	F(peers_untold, c, "peers_unrecorded",                                    \
-		"peers without a record, because their user had too many new ones")
+#define TURN_CLIENT_COUNTERS(F)                                                                    \
+	F(permissions, g, "", "live permissions")                                                  \
+	F(channels, g, "", "live channels")                                                        \
+	F(endpoints, g, "shared_peers", "peers registered on shared relay ports")                  \
+	F(auth_failures, c, "", "requests whose credentials were wrong")                           \
+	F(peers_untold, c, "peers_unrecorded",                                                     \
+		"peers without a record, because their user had too many new ones")                \
+	F(lookups, c, "lookup_questions", "questions about users (auth.lookup)")                   \
+	F(lookups_known, c, "lookup_answers{result=known}", "answers about users, by result")      \
+	F(lookups_unknown, c, "lookup_answers{result=unknown}", "answers about users, by result")  \
+	F(lookups_unanswered, c, "lookup_answers{result=none}", "answers about users, by result")  \
+	F(lookups_late, c, "", "answers that came too late, or to no question")                    \
+	F(lookup_ms, c, "lookup_milliseconds", "time from questions to their answers")             \
+	F(lookups_saved, c, "", "requests that an earlier answer about their user decided")        \
+	F(lookups_stale, c, "", "requests granted by an old answer, because there was no new one") \
+	F(lookups_refused, c, "", "questions not asked: too many waited, or for that address")
 
 #define TURN_RELAY_COUNTERS(F, V)                                                                  \
 	V(allocations_udp, turn->over[TURN_OVER_UDP], g, "allocations_over{transport=udp}",        \

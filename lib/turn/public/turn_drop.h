@@ -48,6 +48,9 @@
 		"limits.unauthenticated")                                                          \
 	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
 		"request from an address with too many wrong signatures")                          \
+	X(TURN_DROP_LOOKUP, "lookup-unanswered",                                                   \
+		"request of a user whom auth.lookup asks about, and nobody answers in time, or "   \
+		"too many wait")                                                                   \
 	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request above limits.binding")          \
 	X(TURN_DROP_BINDING_OFF, "binding-off",                                                    \
 		"Binding request of a kind that listeners[].binding does not answer")              \

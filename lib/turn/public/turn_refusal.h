@@ -74,6 +74,12 @@
 	X(TURN_REFUSED_GUESSES, 0, "guesses", "",                                                  \
 		"too many wrong signatures from that address: not answered",                       \
 		"see the earlier refusals")                                                        \
+	X(TURN_REFUSED_LOOKUP, 0, "lookup-unanswered", "",                                         \
+		"the program that knows the users (auth.lookup) gave no answer: not answered",     \
+		"see the log of slipring-accounts, and its source")                                \
+	X(TURN_REFUSED_LOOKUP_FULL, 0, "lookup-full", "",                                          \
+		"too many users are being looked up, in all or for that address: not answered",    \
+		"a flood of names, or slow answers: see the log of slipring-accounts")             \
 	X(TURN_REFUSED_UNANSWERED, 0, "unauthenticated", "",                                       \
 		"above the limit of unauthenticated answers to an address: not answered",          \
 		"a flood, or many clients behind one address: limits.unauthenticated")             \

