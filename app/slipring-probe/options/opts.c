@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define TIMEOUT_DEFAULT_MS 5000
@@ -25,6 +26,9 @@ static const char usage[] =
 	"  --password PW       the user's password\n"
 	"  --secret SECRET     make a name of one hour and its password (REST API);\n"
 	"                      --user NAME is added to the name\n"
+	"  --password-file FILE, --secret-file FILE\n"
+	"                      instead: a file with this one line; ps shows the other two to\n"
+	"                      every user of the host\n"
 	"  --transport LIST    of udp, tcp, tls, dtls: each must work. Without it, and without\n"
 	"                      ?transport=, those that answer must work\n"
 	"  --ca FILE           trust the CAs of this PEM file, not those of the system\n"
@@ -46,12 +50,15 @@ static const char usage[] =
 	"  slipring-probe --ca ca.pem 'turns:192.0.2.1:443?transport=tcp'\n";
 
 enum { OPT_USER = 256, OPT_PASSWORD, OPT_SECRET, OPT_TRANSPORT, OPT_CA, OPT_NAME, OPT_TIMEOUT };
+enum { OPT_PASSWORD_FILE = 280, OPT_SECRET_FILE };
 enum { OPT_JSON = 300, OPT_PROMETHEUS, OPT_HELP, OPT_VERSION };
 
 static const struct option table[] = {
 	{"user", required_argument, NULL, OPT_USER},
 	{"password", required_argument, NULL, OPT_PASSWORD},
 	{"secret", required_argument, NULL, OPT_SECRET},
+	{"password-file", required_argument, NULL, OPT_PASSWORD_FILE},
+	{"secret-file", required_argument, NULL, OPT_SECRET_FILE},
 	{"transport", required_argument, NULL, OPT_TRANSPORT},
 	{"ca", required_argument, NULL, OPT_CA},
 	{"name", required_argument, NULL, OPT_NAME},
@@ -94,6 +101,36 @@ static bool read_timeout(const char *text, uint32_t *ms)
 	return true;
 }
 
+// Reads the only line of a file into o->line. Returns the reason why that fails, or NULL.
+static const char *read_file(struct opts *o, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	const size_t len = file != NULL ? fread(o->line, 1, sizeof(o->line) - 1, file) : 0;
+	const bool failed = file == NULL || ferror(file) != 0;
+	const size_t line = strcspn(o->line, "\n");
+	bool good = line > 0 && line <= OPTS_LINE && line + 1 >= len;
+
+	if (file != NULL)
+		fclose(file);
+	if (failed)
+		return "the file of the password or secret cannot be read: ";
+	for (size_t i = 0; i < line; i++)
+		good = good && (unsigned char)o->line[i] >= 0x20;
+	if (!good || o->line[len - 1] == '\0')
+		return "the file of the password or secret must have one line, of 1 to 1023 bytes "
+		       "without control characters: ";
+	o->line[line] = '\0';
+	return NULL;
+}
+
+static const char *read_secret(struct opts *o, bool is_secret, const char *path)
+{
+	if (o->password == o->line || o->secret == o->line)
+		return "only one of --password-file and --secret-file makes sense: ";
+	*(is_secret ? &o->secret : &o->password) = o->line;
+	return read_file(o, path);
+}
+
 // Reads one option. Returns the reason why it is wrong, or NULL.
 static const char *read_option(struct opts *o, int opt, const char *value)
 {
@@ -103,6 +140,8 @@ static const char *read_option(struct opts *o, int opt, const char *value)
 		o->password = value;
 	else if (opt == OPT_SECRET)
 		o->secret = value;
+	else if (opt == OPT_PASSWORD_FILE || opt == OPT_SECRET_FILE)
+		return read_secret(o, opt == OPT_SECRET_FILE, value);
 	else if (opt == OPT_CA)
 		o->ca = value;
 	else if (opt == OPT_NAME)
@@ -172,6 +211,8 @@ enum opts_result opts_read(int argc, char **argv, struct opts *o, char error[OPT
 		reason = read_server(o, argc, argv);
 	if (reason == NULL)
 		return OPTS_RUN;
-	snprintf(error, OPTS_ERROR_SIZE, "%s%s", reason, opt == '?' ? argv[optind - 1] : "");
+	// a reason that ends with a colon is about the last argument
+	snprintf(error, OPTS_ERROR_SIZE, "%s%s", reason,
+		reason[strlen(reason) - 1] == ' ' ? argv[optind - 1] : "");
 	return OPTS_ERROR;
 }

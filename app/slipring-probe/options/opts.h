@@ -5,6 +5,7 @@
 #include "options/uri.h"
 
 #define OPTS_ERROR_SIZE 320
+#define OPTS_LINE 1023 // bytes of a password or secret in a file
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROMETHEUS };
 
@@ -15,6 +16,7 @@ struct opts {
 	bool asked; // the command line names the transports: each of them must work
 	// Credentials; all NULL if there is no user.
 	const char *user, *password, *secret;
+	char line[OPTS_LINE + 3]; // of the file that has the password or the secret
 	const char *ca; // PEM file; NULL = the system's CAs
 	const char *name; // that the certificate must have; NULL = the host
 	int family; // AF_UNSPEC, AF_INET or AF_INET6
@@ -24,6 +26,6 @@ struct opts {
 
 enum opts_result { OPTS_RUN, OPTS_SHOWN, OPTS_ERROR };
 
-// Reads the command line into *o, which keeps pointers to strings of argv. OPTS_SHOWN: --help or
-// --version was answered on stdout. OPTS_ERROR: the reason is in error.
+// Reads the command line into *o, which keeps pointers to strings of argv and into itself.
+// OPTS_SHOWN: --help or --version was answered on stdout. OPTS_ERROR: the reason is in error.
 enum opts_result opts_read(int argc, char **argv, struct opts *o, char error[OPTS_ERROR_SIZE]);

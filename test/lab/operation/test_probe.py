@@ -65,7 +65,10 @@ def all_good(lab, ca):
     for transport in ("udp", "tcp", "tls", "dtls"):
         assert f"{transport:<5} ok " in said, said
     result(lab, "--secret", "s3cret", "--user", "x", f"turn:{SERVER4}?transport=udp")
-    result(lab, "--secret", "older", f"turn:{SERVER4}?transport=udp")
+    file = os.path.join(lab.dir, "secret")
+    with open(file, "w") as out:
+        print("older", file=out)
+    result(lab, "--secret-file", file, f"turn:{SERVER4}?transport=udp")
 
 
 def in_other_forms(lab, ca):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line of slipring-probe.
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "options/opts.h"
 #include "test.h"
@@ -95,6 +98,52 @@ static void mistakes(void **state)
 	assert_string_equal(error, "unknown option, or its value is missing: --user");
 }
 
+// Writes a file, and has it read.
+static enum opts_result read_with(const char *option, const char *text, size_t len)
+{
+	char path[] = "/tmp/probe-XXXXXX";
+	const int fd = mkstemp(path);
+	enum opts_result result;
+
+	assert_return_code(fd, 0);
+	assert_int_equal(write(fd, text, len), len);
+	result = READ(option, path, "--user", "u", "h");
+	close(fd);
+	unlink(path);
+	return result;
+}
+
+static void secrets_come_from_files(void **state)
+{
+	char longest[1025];
+
+	assert_int_equal(read_with("--password-file", "pass word\n", 10), OPTS_RUN);
+	assert_string_equal(o.password, "pass word");
+	assert_null(o.secret);
+	assert_int_equal(read_with("--secret-file", "s", 1), OPTS_RUN);
+	assert_string_equal(o.secret, "s");
+	assert_null(o.password);
+	memset(longest, 'x', sizeof(longest));
+	longest[1023] = '\n';
+	assert_int_equal(read_with("--secret-file", longest, 1024), OPTS_RUN);
+	assert_int_equal(strlen(o.secret), 1023);
+	longest[1023] = 'x';
+	assert_int_equal(read_with("--secret-file", longest, 1024), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", longest, 1025), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "", 0), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "\n", 1), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "a\nb", 3), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "a\0b", 3), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "a\0", 2), OPTS_ERROR);
+	assert_int_equal(read_with("--secret-file", "a\r\n", 3), OPTS_ERROR);
+	assert_non_null(strstr(error, "without control characters: /tmp/probe-"));
+	assert_int_equal(READ("h", "--secret-file", "/nowhere/x"), OPTS_ERROR);
+	assert_string_equal(error, "the file of the password or secret cannot be read: /nowhere/x");
+	assert_int_equal(READ("h", "--secret-file", "/"), OPTS_ERROR);
+	assert_int_equal(READ("--password-file", "/dev/null", "--secret-file", "/dev/null", "h"),
+		OPTS_ERROR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +151,7 @@ int main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(transports),
 		cmocka_unit_test(mistakes),
+		cmocka_unit_test(secrets_come_from_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
