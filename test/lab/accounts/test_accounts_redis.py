@@ -53,6 +53,9 @@ def answers():
         redis("SET", f"turn/realm/{REALM}/user/long/key", "0" * 64)
         redis("SADD", f"turn/realm/{REALM}/user/set/key", "0" * 32)
         assert (program.kinds("long"), program.settled_kinds("set")) == ([NO_ANSWER], [UNKNOWN])
+        # one key that two realms could have
+        redis("SET", "turn/realm/a/user/b/user/c/key", "0" * 32)
+        assert program.settled_kinds(("c", "a/user/b"), ("b/user/c", "a")) == [UNKNOWN, UNKNOWN]
         # a user is deleted, and another one comes
         redis("DEL", f"turn/realm/{REALM}/user/ivan/key")
         labs.until(lambda: program.kinds("ivan") == [UNKNOWN], 10, "a deletion is seen", 0.2)

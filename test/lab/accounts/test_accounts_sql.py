@@ -13,7 +13,7 @@ import lab as labs
 from accounts import KEY, NO_ANSWER, REALM, UNKNOWN, Accounts, Database, key
 
 KNOWN = {(f"user{number}", realm) for number in range(50) for realm in (REALM, "other.example")}
-KNOWN |= {("ivan", REALM), ("a b", REALM), ("o'neill\\", REALM), ("müller", REALM)}
+KNOWN |= {("ivan", REALM), ("a b", REALM), ("o'neill\\", REALM), ("müller", REALM), ("blank ", REALM)}
 STRANGERS = [f"stranger{number}" for number in range(300)]
 # as in coturn's schema.sql
 SCHEMA = """
@@ -91,7 +91,7 @@ def names(program, database, sha256):
     assert [answer.kind for answer in found] == [KEY] * len(KNOWN), program.log()
     wanted = [key(name, realm, "sha256") if sha256 else None for name, realm in sorted(KNOWN)]
     assert [answer.sha256 for answer in found] == wanted
-    others = ("Ivan", "ivan ", " ivan", "i%", "' or ''='", "muller", "MÜLLER", "☃", "\U0001f600", "a" * 508)
+    others = ("blank", "Ivan", "ivan ", " ivan", "i%", "' or ''='", "muller", "MÜLLER", "☃", "\U0001f600", "a" * 508)
     realms = (("ivan", "other.example"), ("ivan", REALM.upper()), ("ivan", REALM + " "), ("ivan", ""))
     assert program.settled_kinds(*others, *realms) == [UNKNOWN] * (len(others) + len(realms)), program.log()
     assert (program.kinds("long"), program.settled_kinds("ivan")) == ([NO_ANSWER], [KEY])

@@ -333,7 +333,8 @@ class Fake(source.Source):
 
     def connect(self):
         self.connected = getattr(self, "connected", 0) + 1
-        return types.SimpleNamespace(close=lambda: None)
+        self.closed = getattr(self, "closed", [])
+        return types.SimpleNamespace(close=lambda: self.closed.append(True))
 
 
 class Sources(unittest.TestCase):
@@ -376,6 +377,7 @@ class Sources(unittest.TestCase):
 
         self.assertEqual(self.source.attempt(broken, action)[1], 5)
         self.assertEqual((self.source.connected, self.source.counts["failures"], self.said), (2, 0, []))
+        self.assertEqual(len(self.source.closed), 1)
 
     def test_failures_have_no_words_of_questions(self):
         def action(_):
