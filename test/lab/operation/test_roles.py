@@ -115,7 +115,7 @@ def shown(lab, path, server):
     for group in (READERS, OPERATORS):
         done = ctl(lab, path, group, "config", "show", "--effective", "--origin")
         assert done.returncode == 0 and "# password: (hidden) # " in done.stdout, done
-        assert "sha256:" not in done.stdout and not any(f'"{s}"' in done.stdout for s in secrets), done
+        assert ": sha256:" not in done.stdout and not any(f'"{s}"' in done.stdout for s in secrets), done
         assert re.search(rf"name: \"wan\" # {server.path}:\d+$", done.stdout, re.M), done.stdout
         assert "# default\n" in done.stdout and "# derived\n" in done.stdout, done.stdout
     text = control.ctl(path, "config", "show")
