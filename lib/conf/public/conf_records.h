@@ -26,7 +26,7 @@ struct conf_records {
 	uint32_t keep; // number of rotated files kept for each file
 	bool journal, syslog;
 	bool refusals;
-	uint8_t peers; // enum conf_detail
+	uint8_t peers, clients; // enum conf_detail
 };
 
 // Writes the path of a second file to buf: that of file (an absolute path), with the suffix before

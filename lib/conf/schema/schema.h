@@ -99,6 +99,7 @@ extern const struct conf_choice conf_tls_choices[];
 extern const struct conf_choice conf_lower_choices[];
 extern const struct conf_choice conf_family_choices[];
 extern const struct conf_choice conf_peers_choices[];
+extern const struct conf_choice conf_addresses_choices[];
 extern const struct conf_choice conf_icmp_tell_choices[];
 extern const struct conf_choice conf_rest_expiry_choices[];
 extern const struct conf_choice conf_log_to_choices[];

@@ -43,6 +43,9 @@ CONF_AREAS(AREA)
 	"records."},
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
 	.help = "Also records refusals. Repetitions from one source make one record."},
+{"records.addresses", CONF_CHOICE, ONE(conf, records.clients),
+	.choices = conf_addresses_choices, .def = "full",
+	.help = "How much of clients' addresses records have. `network`: the /24 or /48."},
 {"records.peers", CONF_CHOICE, ONE(conf, records.peers), .choices = conf_peers_choices,
 	.def = "none",
 	.help = "Also records each new peer of an allocation, in a third file: "

@@ -23,6 +23,8 @@ const struct conf_choice conf_include_choices[] = {
 const struct conf_choice conf_lower_choices[] = {{"keep", false}, {"end", true}, {NULL, 0}};
 const struct conf_choice conf_family_choices[] = {{"ipv4", TURN_FAMILY_IPV4},
 	{"ipv6", TURN_FAMILY_IPV6}, {"client", TURN_FAMILY_CLIENT}, {NULL, 0}};
+const struct conf_choice conf_addresses_choices[] = {{"full", CONF_DETAIL_FULL},
+	{"network", CONF_DETAIL_NETWORK}, {"none", CONF_DETAIL_NONE}, {NULL, 0}};
 const struct conf_choice conf_peers_choices[] = {{"none", CONF_DETAIL_NONE},
 	{"network", CONF_DETAIL_NETWORK}, {"address", CONF_DETAIL_FULL}, {NULL, 0}};
 const struct conf_choice conf_icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},

@@ -207,7 +207,8 @@ static void take_event(struct mgmt_events *m, const struct turn_event *e)
 {
 	struct record r = {.event = *e,
 		.wall_ms = event_time_wall(&m->time, e->at_ms, dp_clock_ms(m->dp), clock_wall_ms()),
-		.peer_detail = m->conf->records.peers};
+		.peer_detail = m->conf->records.peers,
+		.client_detail = m->conf->records.clients};
 
 	records_line_realm(&r, dp_realm_name(m->dp, e->realm));
 	log_event(m, e);

@@ -41,6 +41,7 @@ struct records {
 	bool stop, reopen;
 	uint64_t patient_until_ms; // limit after the stop
 	bool told_full; // the queue is full, and this was logged
+	uint64_t seq[RECORDS_FILES]; // of the last record of each file, lost ones included
 	// Written under the lock by callers that put records, and by the thread; atomic.
 	uint64_t full, unsent;
 };
@@ -313,8 +314,13 @@ static uint32_t most_before(const struct records *r, const struct record *record
 // room.
 static bool add_record(struct records *r, const struct record *record, bool *tell)
 {
+	const uint64_t seq = ++r->seq[records_sinks_file_of(record->event.kind)];
+
 	if (r->n < most_before(r, record)) {
-		r->queue[(r->first + r->n++) % r->size] = *record;
+		struct record *place = &r->queue[(r->first + r->n++) % r->size];
+
+		*place = *record;
+		place->seq = seq;
 		pthread_cond_signal(&r->more);
 		return true;
 	}

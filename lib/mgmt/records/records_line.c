@@ -130,6 +130,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 		return NULL;
 	put_time(o, r->wall_ms);
 	put_text(o, "event", event_text_kind(e));
+	if (r->seq > 0)
+		put_number(o, "seq", r->seq);
 	put_id(o, "id", e->id);
 	if (e->kind == TURN_EVENT_MOVED)
 		put_id(o, "was", e->was);
@@ -138,9 +140,9 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 		json_object_set_new_nocheck(o, "others", json_true());
 	mgmt_escape(r->realm, strlen(r->realm), realm, sizeof(realm));
 	put_text(o, "realm", realm);
-	put_endpoint(o, "client", &e->client);
+	put_part(o, "client", &e->client, r->client_detail);
 	if (e->kind == TURN_EVENT_ROAMED)
-		put_endpoint(o, "from", &e->old_client);
+		put_part(o, "from", &e->old_client, r->client_detail);
 	put_text(o, "transport", event_text_transport(c, e));
 	if (e->kind != TURN_EVENT_CONNECTION)
 		put_number(o, "worker", e->worker);

@@ -15,7 +15,9 @@ struct json_t;
 struct record {
 	struct turn_event event;
 	uint64_t wall_ms; // time of day
+	uint64_t seq; // number of the record among those of its file; 0 = not queued yet
 	uint8_t peer_detail; // of a PEER: enum conf_detail
+	uint8_t client_detail; // enum conf_detail
 	// Name of the realm, because its number may be reused before the record is written. "" = no
 	// realm.
 	char realm[RECORD_REALM_LEN];

@@ -107,7 +107,7 @@ void records_sinks_follow(struct records_sinks *s, struct records_sinks *before)
 	records_sinks_reopen(s);
 }
 
-static enum records_sinks_file file_of(unsigned int kind)
+enum records_sinks_file records_sinks_file_of(unsigned int kind)
 {
 	if (kind == TURN_EVENT_PEER)
 		return RECORDS_PEERS;
@@ -116,7 +116,7 @@ static enum records_sinks_file file_of(unsigned int kind)
 
 void records_sinks_put(struct records_sinks *s, unsigned int kind, const char *line, size_t n)
 {
-	const enum records_sinks_file i = file_of(kind);
+	const enum records_sinks_file i = records_sinks_file_of(kind);
 
 	if (s->path[i] != NULL)
 		records_file_put(&s->file[i], line, n);

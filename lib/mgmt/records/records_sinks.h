@@ -27,6 +27,9 @@ struct records_hooks {
 // Files, each with its own rotation.
 enum records_sinks_file { RECORDS_SESSIONS, RECORDS_REFUSALS, RECORDS_PEERS, RECORDS_FILES };
 
+// The file of an event of this kind (enum turn_event_kind).
+enum records_sinks_file records_sinks_file_of(unsigned int kind);
+
 struct records_sinks {
 	struct records_sink journal, syslog;
 	char *path[RECORDS_FILES]; // NULL = no such file

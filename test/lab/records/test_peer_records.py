@@ -113,6 +113,19 @@ def reload(lab, server, path):
         until(lambda made=made, wanted=wanted: peers_of(path, made) == wanted, 15, f"{peers}: {wanted}")
 
 
+def hidden(lab, server, path):
+    """A reload hides the addresses of clients; records are numbered without a gap."""
+    rereads.reload(server, {"records": {"addresses": "network"}})
+    client = lab.client(Auth("olga", "pw"))
+    assert client.allocate().cls == SUCCESS and client.refresh(0).cls == SUCCESS
+    found = lambda: [r for r in labs.lines_of(path) if r["client"] == "10.99.0.0/24"]
+    until(lambda: len(found()) == 2, 15, "networks in place of addresses")
+    assert [row["event"] for row in found()] == ["made", "ended"], found()
+    for file in (path, peers_file(path)):
+        numbers = [row["seq"] for row in labs.lines_of(file)]
+        assert numbers == list(range(1, len(numbers) + 1)), numbers
+
+
 def main(lab):
     labs.need_own_server()
     path = os.path.join(lab.dir, "records.json")
@@ -120,6 +133,7 @@ def main(lab):
     few(lab, path)
     flood(lab, server, path)
     reload(lab, server, path)
+    hidden(lab, server, path)
     server.stop()
 
 

@@ -68,11 +68,31 @@ static void test_refused_peer(void **state)
 	assert_field(&r, "peer", "198.51.100.129:9");
 }
 
+// Records have as much of clients' addresses as they may; a part of an address has no port.
+static void test_client(void **state)
+{
+	struct record r = record_of(TURN_EVENT_ROAMED);
+
+	r.event.old_client = (struct endpoint){addr_text("2001:db8:1:2::3"), 6000};
+	assert_field(&r, "from", "[2001:db8:1:2::3]:6000");
+	r.client_detail = CONF_DETAIL_NETWORK;
+	assert_field(&r, "client", "192.0.2.0/24");
+	assert_field(&r, "from", "2001:db8:1::/48");
+	r.client_detail = CONF_DETAIL_NONE;
+	assert_field(&r, "client", NULL);
+	assert_field(&r, "from", NULL);
+	assert_field(&r, "relay", "203.0.113.5:49152");
+	r.event.client = (struct endpoint){0};
+	r.client_detail = CONF_DETAIL_NETWORK; // many addresses
+	assert_field(&r, "client", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_peer),
 		cmocka_unit_test(test_refused_peer),
+		cmocka_unit_test(test_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

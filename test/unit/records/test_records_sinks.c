@@ -304,6 +304,25 @@ static void refusals_rotate_their_own_files_alone(void **state)
 	}
 }
 
+// The number of the last record of a file.
+static json_int_t last_seq(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	json_int_t seq = 0;
+	char line[4096];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		json_t *o = json_loads(line, 0, NULL);
+
+		assert_int_equal(json_integer_value(json_object_get(o, "seq")), seq + 1);
+		seq++;
+		json_decref(o);
+	}
+	fclose(f);
+	return seq;
+}
+
 // Peers have a file of their own, if there are records of them, and only rotate that.
 static void peers_rotate_their_own_files_alone(void **state)
 {
@@ -320,6 +339,7 @@ static void peers_rotate_their_own_files_alone(void **state)
 	put_kind(TURN_EVENT_ENDED, ++id);
 	records_close(records, DEADLINE_MS);
 	assert_int_equal(ids_of(file, 1), id);
+	assert_int_equal(last_seq(file), 2); // each file counts its records
 	snprintf(peers, sizeof(peers), "%s/records-peers.json", dir);
 	path_of(rotated, peers, conf.records.keep);
 	assert_int_equal(stat(rotated, &st), 0);
