@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log command: areas, their levels and counts of lines. The records command, and the order to
-// reopen the files of records.
+// reopen the files of records. The watch command: the newest events.
 #include "answers/logs.h"
 
 #include <stdlib.h>
@@ -8,8 +8,11 @@
 
 #include "events/events.h"
 #include "log/log.h"
+#include "socket/fields.h"
 #include "records/records.h"
 #include "answers/shown.h"
+
+#define WATCHED 256 // events of an answer
 
 static enum command_end show_areas(struct command *c)
 {
@@ -124,5 +127,27 @@ enum command_end logs_records(struct command *c)
 	json_object_set_new(c->out, "lost", shown_number(n.lost));
 	json_object_set_new(c->out, "unsent", shown_number(n.unsent));
 	json_object_set_new(c->out, "waiting", shown_number(n.waiting));
+	return COMMAND_DONE;
+}
+
+// A client asks again and again, with the number that the last answer gave it. So nothing is kept
+// for it, and it delays nobody.
+enum command_end logs_watch(struct command *c)
+{
+	static struct record taken[WATCHED]; // too large for a stack
+	uint64_t next = INT64_MAX, lost = 0;
+	json_t *rows;
+	unsigned int n;
+
+	if (!fields_number(c, "after", &(struct fields_range){0, INT64_MAX}, &next))
+		return COMMAND_REFUSED;
+	rows = json_array();
+	n = mgmt_events_recent(c->control->events, &next, &lost, taken, WATCHED);
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(
+			rows, records_line_object(&taken[i], &c->control->conf->turn));
+	json_object_set_new(c->out, "rows", rows);
+	json_object_set_new(c->out, "next", shown_number(next));
+	json_object_set_new(c->out, "lost", shown_number(lost));
 	return COMMAND_DONE;
 }

@@ -6,3 +6,4 @@
 
 enum command_end logs_log(struct command *c);
 enum command_end logs_records(struct command *c);
+enum command_end logs_watch(struct command *c);

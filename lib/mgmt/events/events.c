@@ -14,6 +14,7 @@
 #include "dp.h"
 #include "dp_realms.h"
 #include "events/event_text.h"
+#include "events/recent.h"
 #include "log/log.h"
 #include "records/event_time.h"
 #include "records/records.h"
@@ -34,8 +35,9 @@ struct mgmt_events {
 	struct dp *dp;
 	struct records *records; // NULL if no records are configured
 	struct event_time time;
-	pthread_mutex_t lock; // guards attempts and refused
+	pthread_mutex_t lock; // guards attempts, recent and refused
 	struct attempts *attempts;
+	struct recent recent;
 	struct {
 		uint64_t wall_ms;
 		struct addr client;
@@ -214,6 +216,7 @@ static void take_event(struct mgmt_events *m, const struct turn_event *e)
 	log_event(m, e);
 	pthread_mutex_lock(&m->lock);
 	attempts_note(m->attempts, e, r.wall_ms);
+	recent_put(&m->recent, &r);
 	if (e->kind == TURN_EVENT_CONNECTION && e->reason < STREAM_REFUSAL_END) {
 		m->refused[e->reason].wall_ms = r.wall_ms;
 		m->refused[e->reason].client = e->client.addr;
@@ -376,6 +379,17 @@ unsigned int mgmt_events_of_source(
 
 	pthread_mutex_lock(&m->lock);
 	n = attempts_of_source(m->attempts, source, out, max);
+	pthread_mutex_unlock(&m->lock);
+	return n;
+}
+
+unsigned int mgmt_events_recent(
+	struct mgmt_events *m, uint64_t *next, uint64_t *lost, struct record *out, unsigned int max)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&m->lock);
+	n = recent_take(&m->recent, next, lost, out, max);
 	pthread_mutex_unlock(&m->lock);
 	return n;
 }

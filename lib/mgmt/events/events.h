@@ -11,6 +11,7 @@
 
 struct dp;
 struct mgmt_events;
+struct record;
 struct records;
 
 // Opens the sinks that c configures, before the data path exists; c must outlive them. Returns NULL
@@ -45,3 +46,7 @@ unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_wh
 	struct attempt *out, unsigned int max);
 unsigned int mgmt_events_of_source(
 	struct mgmt_events *m, const struct addr *source, struct attempt *out, unsigned int max);
+// Copies the newest events: see recent_take(). Any thread except workers. The management lcore
+// waits meanwhile.
+unsigned int mgmt_events_recent(struct mgmt_events *m, uint64_t *next, uint64_t *lost,
+	struct record *out, unsigned int max);

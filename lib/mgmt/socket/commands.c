@@ -99,6 +99,8 @@ static const struct {
 		"keep: the next process continues the remaining calls."},
 	{"undrain", drains_undrain, gives_order, " ", "Cancels a drain."},
 	{"records", logs_records, only_reads, " ", "Records written and lost."},
+	{"watch", logs_watch, only_reads, " after ",
+		"Events as records have them, after the number that the last answer has as next."},
 	{"crash", crashes_crash, only_reads, " name ",
 		"Reports of crashes; name: the lines of one."},
 	{"fault", crashes_fault, gives_order, " what worker ms burst ",
