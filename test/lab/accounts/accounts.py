@@ -6,6 +6,7 @@ Nothing needs a network namespace: databases listen on Unix sockets or on 127.0.
 import atexit
 import collections
 import contextlib
+import glob
 import grp
 import hashlib
 import itertools
@@ -31,6 +32,7 @@ QUESTION, ANSWER = struct.Struct(">4sBBHQ16sHH28x512s768s"), struct.Struct(">4sB
 KEY, UNKNOWN, NO_ANSWER, SECRET = 1, 2, 3, 4
 CLIENT = socket.inet_pton(socket.AF_INET6, "::ffff:192.0.2.7")
 REALM = "turn.example"
+POSTGRESQL = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/lib/postgresql")
 
 Answer = collections.namedtuple("Answer", "kind id md5 sha256 lifetime stale index number realm secret seconds")
 
@@ -217,6 +219,32 @@ class Database:
         if self.process and self.process.poll() is None:
             self.signal(signal.SIGKILL)
             self.process.wait()
+
+
+class Postgresql(Database):
+    user = "postgres"
+
+    def command(self):
+        return (f"{POSTGRESQL}/postgres", "-D", f"{self.path}/data", "-k", self.path, "-c", "listen_addresses=")
+
+    def start(self):
+        if not os.path.exists(f"{self.path}/data"):
+            options = ("--auth", "trust", "--encoding", "LATIN1", "--locale", "C", "--no-sync")
+            self.run(f"{POSTGRESQL}/initdb", "-D", f"{self.path}/data", *options)
+        super().start()
+
+    def answers(self):
+        self("select 1")
+
+    def __call__(self, text):
+        psql = (f"{POSTGRESQL}/psql", "-h", self.path, "-U", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1")
+        return self.run(*psql, input=text, env={"PGCLIENTENCODING": "UTF8", "PATH": os.environ["PATH"]}).strip()
+
+    def conninfo(self):
+        return f"host={self.path} user=postgres"
+
+    def source(self):
+        return {"type": "postgresql", "conninfo": self.conninfo()}
 
 
 @contextlib.contextmanager

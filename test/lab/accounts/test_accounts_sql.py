@@ -4,13 +4,12 @@ columns, collations that ignore case and blanks, character sets without the lett
 while the server is dead or stuck.
 """
 
-import glob
 import os
 import sqlite3
 
 import accounts
 import lab as labs
-from accounts import KEY, NO_ANSWER, REALM, UNKNOWN, Accounts, Database, key
+from accounts import KEY, NO_ANSWER, POSTGRESQL, REALM, UNKNOWN, Accounts, Database, Postgresql, key
 
 KNOWN = {(f"user{number}", realm) for number in range(50) for realm in (REALM, "other.example")}
 KNOWN |= {("ivan", REALM), ("a b", REALM), ("o'neill\\", REALM), ("müller", REALM), ("blank ", REALM)}
@@ -20,7 +19,6 @@ SCHEMA = """
 create table turnusers_lt (realm varchar(127) default '', name varchar(512), hmackey char(128), primary key (realm, name));
 create table turn_secret (realm varchar(127) default '', value varchar(256), primary key (realm, value));
 """
-POSTGRESQL = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1:]
 
 
 def quoted(text):
@@ -36,29 +34,6 @@ def statements(sha256=False):
         yield f"insert into turnusers_lt values ({quoted(realm)}, {quoted(name)}, {quoted(key(name, realm).hex())}{more});"
     yield f"insert into turnusers_lt (realm, name, hmackey) values ({quoted(REALM)}, 'long', {quoted('0' * 64)});"
     yield f"insert into turn_secret values ({quoted(REALM)}, 'one'), ({quoted(REALM)}, 'two words');"
-
-
-class Postgresql(Database):
-    user = "postgres"
-
-    def command(self):
-        return (f"{POSTGRESQL[0]}/postgres", "-D", f"{self.path}/data", "-k", self.path, "-c", "listen_addresses=")
-
-    def start(self):
-        if not os.path.exists(f"{self.path}/data"):
-            options = ("--auth", "trust", "--encoding", "LATIN1", "--locale", "C", "--no-sync")
-            self.run(f"{POSTGRESQL[0]}/initdb", "-D", f"{self.path}/data", *options)
-        super().start()
-
-    def answers(self):
-        self("select 1")
-
-    def __call__(self, text):
-        psql = (f"{POSTGRESQL[0]}/psql", "-h", self.path, "-U", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1")
-        return self.run(*psql, input=text, env={"PGCLIENTENCODING": "UTF8", "PATH": os.environ["PATH"]}).strip()
-
-    def source(self):
-        return {"type": "postgresql", "conninfo": f"host={self.path} user=postgres"}
 
 
 class Mariadb(Database):
@@ -174,5 +149,5 @@ def sqlite():
 
 
 if __name__ == "__main__":
-    accounts.need(*[f"{path}/initdb" for path in POSTGRESQL or ("/usr/lib/postgresql",)], "mariadbd")
+    accounts.need(f"{POSTGRESQL}/initdb", "mariadbd")
     accounts.main((sqlite, postgresql, mariadb))
