@@ -20,6 +20,7 @@ static struct {
 	unsigned int nb;
 	bool full; // takes no question
 	uint64_t id;
+	uint8_t ident[TURN_IDENT_LEN];
 	struct endpoint client;
 	char name[TURN_LOOKUP_NAME_MAX + 1], realm[764];
 } asked;
@@ -31,6 +32,7 @@ static bool ask(void *ctx, const struct turn_lookup_question *q)
 		return false;
 	asked.nb++;
 	asked.id = q->id;
+	memcpy(asked.ident, q->ident, sizeof(asked.ident));
 	asked.client = q->client;
 	snprintf(asked.name, sizeof(asked.name), "%.*s", (int)q->name_len, (const char *)q->name);
 	snprintf(asked.realm, sizeof(asked.realm), "%s", q->realm);
@@ -225,6 +227,25 @@ static void one_question_about_a_user(void **state)
 	assert_int_equal(asked.nb, 1);
 }
 
+// Another worker has asked: this one need not.
+static void answers_of_other_workers_count(void **state)
+{
+	struct turn_lookup_answer a;
+
+	assert_waits(&olga);
+	a = known(OLGA, "opensesame");
+	memcpy(a.ident, asked.ident, sizeof(a.ident));
+	fixture_close(&f);
+	open_with(false);
+	a.id = 0;
+	assert_false(turn_lookup_answered(f.shard, &a));
+	assert_int_equal(fixture_allocate(&f, &olga, 0), 0);
+	assert_int_equal(asked.nb, 0);
+	assert_int_equal(fixture_stats(&f).lookups_late, 0);
+	olga.user = "someone";
+	assert_waits(&olga);
+}
+
 // --- no answer -----------------------------------------------------------------------------------
 
 static void without_an_answer_nothing_is_said(void **state)
@@ -270,7 +291,7 @@ static void answers_find_only_their_question(void **state)
 
 	assert_waits(&olga);
 	first = known(OLGA, "opensesame");
-	for (uint64_t id = 0; id < 64; id++) {
+	for (uint64_t id = 1; id < 64; id++) {
 		a = first;
 		a.id = id;
 		if (id != first.id)
@@ -484,6 +505,7 @@ int main(void)
 		TEST(an_unknown_user_is_refused),
 		TEST(a_wrong_password_asks_again),
 		TEST(one_question_about_a_user),
+		TEST(answers_of_other_workers_count),
 		TEST(without_an_answer_nothing_is_said),
 		TEST(the_deadline_ends_the_wait),
 		TEST(answers_find_only_their_question),

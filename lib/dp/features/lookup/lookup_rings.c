@@ -50,7 +50,9 @@ bool lookup_rings_make(struct lookup_rings *r, const struct conf *c, int socket)
 	r->questions = make_ring(QUESTION_SIZE, QUESTIONS, socket);
 	r->answers = make_ring(ANSWER_SIZE, nb_answers(c), socket);
 	r->secrets = make_ring(SECRET_SIZE, SECRETS, socket);
-	return r->questions != NULL && r->answers != NULL && r->secrets != NULL;
+	r->nb_places = c->turn.lookup.questions;
+	r->taken = rte_zmalloc_socket("lookup", r->nb_places * sizeof(*r->taken), 0, socket);
+	return r->questions != NULL && r->answers != NULL && r->secrets != NULL && r->taken != NULL;
 }
 
 void lookup_rings_free(struct lookup_rings *r)
@@ -58,13 +60,15 @@ void lookup_rings_free(struct lookup_rings *r)
 	rte_free(r->questions);
 	rte_free(r->answers);
 	rte_free(r->secrets);
+	rte_free(r->taken);
 }
 
 size_t lookup_rings_size(const struct conf *c)
 {
 	return (size_t)rte_ring_get_memsize_elem(QUESTION_SIZE, QUESTIONS) +
 		(size_t)rte_ring_get_memsize_elem(ANSWER_SIZE, nb_answers(c)) +
-		(size_t)rte_ring_get_memsize_elem(SECRET_SIZE, SECRETS);
+		(size_t)rte_ring_get_memsize_elem(SECRET_SIZE, SECRETS) +
+		c->turn.lookup.questions * sizeof(struct lookup_taken);
 }
 
 bool lookup_rings_begin(
@@ -95,6 +99,7 @@ bool lookup_rings_ask(void *ctx, const struct turn_lookup_question *q)
 
 	if (w->parking == NULL)
 		return false;
+	memcpy(out.ident, q->ident, sizeof(out.ident));
 	memcpy(out.name, q->name, q->name_len);
 	memcpy(out.realm, q->realm, out.realm_len);
 	if (rte_ring_sp_enqueue_elem(w->parking->rings.questions, &out, QUESTION_SIZE) != 0)
@@ -112,17 +117,29 @@ static struct lookup_rings *rings_of(const struct dp *d, unsigned int worker)
 		: NULL;
 }
 
+static void note_taken(struct lookup_rings *r, const struct dp_lookup_question *q)
+{
+	struct lookup_taken *t = &r->taken[turn_lookup_place(q->id)];
+
+	t->id = q->id;
+	memcpy(t->ident, q->ident, sizeof(t->ident));
+}
+
 unsigned int dp_lookup_take(struct dp *d, struct dp_lookup_question *out, unsigned int max)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, got;
 
 	for (unsigned int i = 0; i < d->nb_workers && n < max; i++) {
 		struct lookup_rings *r = rings_of(d, d->lookups.next);
 
 		d->lookups.next = (d->lookups.next + 1) % d->nb_workers;
-		if (r != NULL)
-			n += rte_ring_sc_dequeue_burst_elem(
-				r->questions, out + n, QUESTION_SIZE, max - n, NULL);
+		if (r == NULL)
+			continue;
+		got = rte_ring_sc_dequeue_burst_elem(
+			r->questions, out + n, QUESTION_SIZE, max - n, NULL);
+		for (unsigned int k = 0; k < got; k++)
+			note_taken(r, &out[n + k]);
+		n += got;
 	}
 	return n;
 }
@@ -154,9 +171,8 @@ void dp_lookup_wake(struct dp *d)
 		eventfd_write(d->lookups.event, 1);
 }
 
-bool dp_lookup_answer(struct dp *d, const struct turn_lookup_answer *a)
+static bool give_answer(struct dp *d, unsigned int worker, const struct turn_lookup_answer *a)
 {
-	const unsigned int worker = turn_lookup_worker(a->id);
 	const struct lookup_rings *r = rings_of(d, worker);
 
 	if (r == NULL ||
@@ -164,6 +180,34 @@ bool dp_lookup_answer(struct dp *d, const struct turn_lookup_answer *a)
 		return false;
 	waiter_kick(&d->worker[worker]->waiter);
 	return true;
+}
+
+// Tells the workers that have not asked. One without room asks by itself when it has to.
+static void tell_others(struct dp *d, const struct turn_lookup_answer *a)
+{
+	const unsigned int worker = turn_lookup_worker(a->id);
+	const uint32_t place = turn_lookup_place(a->id);
+	const struct lookup_rings *r = rings_of(d, worker);
+	struct turn_lookup_answer told = *a;
+
+	if (r == NULL || place >= r->nb_places || r->taken[place].id != a->id)
+		return;
+	told.id = 0;
+	memcpy(told.ident, r->taken[place].ident, sizeof(told.ident));
+	r->taken[place].id = 0;
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		if (i != worker)
+			give_answer(d, i, &told);
+	explicit_bzero(&told, sizeof(told));
+}
+
+bool dp_lookup_answer(struct dp *d, const struct turn_lookup_answer *a)
+{
+	if (a->id == 0) // only tell_others gives such answers
+		return false;
+	if (a->result == TURN_LOOKUP_KEYS)
+		tell_others(d, a);
+	return give_answer(d, turn_lookup_worker(a->id), a);
 }
 
 bool dp_lookup_secret(struct dp *d, const struct turn_lookup_secret *secret)

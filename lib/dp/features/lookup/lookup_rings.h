@@ -25,7 +25,15 @@ struct lookups {
 	struct parking *parking[TURN_WORKERS_MAX]; // by worker
 };
 
+// The last question at a place that the thread has taken.
+struct lookup_taken {
+	uint64_t id;
+	uint8_t ident[TURN_IDENT_LEN];
+};
+
 struct lookup_rings {
+	struct lookup_taken *taken; // by place; only the thread uses it
+	uint32_t nb_places;
 	struct rte_ring *questions, *answers, *secrets;
 };
 

@@ -13,7 +13,7 @@
 #include "shard.h"
 #include "turn_rest.h"
 
-// A wrong signature asks again if the last question is this old: the password may have changed.
+// A wrong signature asks again if the last answer is this old: the password may have changed.
 #define AGAIN_S 5
 #define SINCE_2001_S UINT64_C(1000000000)
 
@@ -165,7 +165,7 @@ static enum turn_refusal judge_name(
 	refusal = judge_answer(r, u, alg);
 	if (refusal == TURN_GRANTED)
 		r->s->stats.lookups_saved += !waited;
-	else if (!waited && u->state == LOOKUP_USER && lookup_now(r->s) - u->asked >= AGAIN_S)
+	else if (!waited && u->state == LOOKUP_USER && lookup_now(r->s) - u->answered >= AGAIN_S)
 		return wait_for(r, u);
 	return refusal;
 }

@@ -186,6 +186,7 @@ bool lookup_ask(struct turn_shard *s, struct lookup_user *u, struct turn_lookup_
 	if (place == NO_PLACE)
 		return false;
 	// the serial number makes an answer of an earlier question at this place too late
+	memcpy(q->ident, u->ident, sizeof(q->ident));
 	q->id = (uint64_t)s->worker << 58 | (l->serial + 1) << 15 | place;
 	if (s->ask == NULL || !s->ask(s->ctx, q))
 		return false;
@@ -195,7 +196,6 @@ bool lookup_ask(struct turn_shard *s, struct lookup_user *u, struct turn_lookup_
 		.id = q->id, .asked_ms = s->now_ms, .user = (uint32_t)(u - l->user)};
 	append_question(l, place);
 	u->question = place;
-	u->asked = lookup_now(s);
 	s->stats.lookups++;
 	return true;
 }
@@ -215,8 +215,18 @@ static void take_answer(
 	u->has_sha256 = a->result == TURN_LOOKUP_KEYS && a->has_sha256;
 	memcpy(u->md5, a->md5, sizeof(u->md5));
 	memcpy(u->sha256, a->sha256, sizeof(u->sha256));
+	u->answered = lookup_now(s);
 	u->until = seconds_later(lookup_now(s), hold);
 	u->stale_until = seconds_later(u->until, u->state == LOOKUP_USER ? a->stale_s : 0);
+}
+
+// Another worker has asked about a user. An answer to a question of our own is taken when it comes.
+static void take_told(struct turn_shard *s, const struct turn_lookup_answer *a)
+{
+	struct lookup_user *u = s->lookup.nb_users > 0 ? lookup_make(s, a->ident) : NULL;
+
+	if (u != NULL && a->result == TURN_LOOKUP_KEYS)
+		take_answer(s, u, a);
 }
 
 bool turn_lookup_answered(struct turn_shard *s, const struct turn_lookup_answer *a)
@@ -225,8 +235,11 @@ bool turn_lookup_answered(struct turn_shard *s, const struct turn_lookup_answer 
 	const uint32_t place = turn_lookup_place(a->id);
 	struct lookup_user *u;
 
-	if (l->nb_users == 0 || a->id == 0 || place >= l->nb_questions ||
-		l->question[place].id != a->id) {
+	if (a->id == 0) {
+		take_told(s, a);
+		return false;
+	}
+	if (l->nb_users == 0 || place >= l->nb_questions || l->question[place].id != a->id) {
 		s->stats.lookups_late++;
 		return false;
 	}

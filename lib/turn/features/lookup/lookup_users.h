@@ -26,7 +26,7 @@ struct lookup_user {
 	bool seen; // since the record was last considered for another user
 	bool has_md5, has_sha256;
 	uint16_t question; // its place, or LOOKUP_NO_QUESTION
-	uint32_t asked; // when the last question about the user was asked; seconds, as the others
+	uint32_t answered; // when the last answer about the user came; in seconds, as the others
 	uint32_t until, stale_until; // until when the answer holds, or may be used without another
 	uint8_t md5[16], sha256[32];
 };

@@ -13,6 +13,7 @@ struct dp;
 // A question as it is on the ring: a copy of struct turn_lookup_question.
 struct dp_lookup_question {
 	uint64_t id;
+	uint8_t ident[TURN_IDENT_LEN];
 	struct endpoint client;
 	uint8_t transport; // enum turn_transport
 	uint16_t name_len, realm_len;
@@ -29,8 +30,9 @@ int dp_lookup_fd(const struct dp *d);
 bool dp_lookup_sleep(struct dp *d);
 // Makes the descriptor readable. Any thread.
 void dp_lookup_wake(struct dp *d);
-// Gives an answer to the worker that has asked, which counts those that come too late. False if the
-// id has no worker, or its ring is full: the worker then takes the deadline for an answer.
+// Gives an answer to the worker that has asked, which counts those that come too late. Keys also go
+// to all other workers, so that a user is asked about once. False if the id has no worker, or its
+// ring is full: the worker then takes the deadline for an answer.
 bool dp_lookup_answer(struct dp *d, const struct turn_lookup_answer *a);
 // Gives a secret to all workers. False if one of them has no room now: give it again later. A
 // worker ignores what it already has.

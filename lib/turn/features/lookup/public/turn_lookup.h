@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "turn_config.h"
 
 struct turn_shard;
 
@@ -16,6 +17,7 @@ struct turn_shard;
 
 struct turn_lookup_question {
 	uint64_t id; // unique for the life of the process; the worker is in its 6 highest bits
+	uint8_t ident[TURN_IDENT_LEN]; // of the user
 	struct endpoint client;
 	uint8_t transport; // enum turn_transport
 	uint16_t name_len; // at most TURN_LOOKUP_NAME_MAX
@@ -30,7 +32,8 @@ enum turn_lookup_result {
 };
 
 struct turn_lookup_answer {
-	uint64_t id; // of the question
+	uint64_t id; // of the question; 0: another worker has asked it about the user of ident
+	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t result; // enum turn_lookup_result
 	bool has_md5, has_sha256;
 	uint8_t md5[16], sha256[32]; // keys (RFC 8489 9.2.2, 18.5.1)
@@ -59,8 +62,8 @@ static inline uint32_t turn_lookup_place(uint64_t id)
 	return (uint32_t)id & 0x7fff;
 }
 
-// Takes an answer. True if the question still waited for it: the requests at its place can then be
-// routed again. Their views must have the flag TURN_VIEW_WAITED.
+// Takes an answer, its own or another worker's. True if the question still waited for it: the
+// requests at its place can then be routed again. Their views must have the flag TURN_VIEW_WAITED.
 bool turn_lookup_answered(struct turn_shard *s, const struct turn_lookup_answer *a);
 // The place of a question after its deadline, as if "no answer" had been the answer; TURN_NONE if
 // all others still have time. Call it until then.
