@@ -46,8 +46,9 @@ void fuzz_client_renew(struct fuzz_client *c)
 		&(struct stun_credential){"ivan", 4, c->realm, secret, strlen(secret)}, &c->c.key));
 	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
 		&(struct stun_credential){"eve", 3, c->realm, "evil", 4}, &c->eve));
-	if (turn_realm_credentials(first) > first->nb_users + first->nb_secrets && !second &&
-		chance(30)) {
+	if (turn_realm_credentials(first) >
+			first->nb_users + first->nb_secrets + fuzz_lookups_on() &&
+		!second && chance(30)) {
 		c->by_token = true;
 		c->c.key.len = chance(50) ? 20 : 32;
 		test_rand_fill(&fuzz.rand, c->c.key.bytes, c->c.key.len);

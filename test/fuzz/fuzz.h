@@ -192,6 +192,10 @@ bool fuzz_receive(struct dp_world *w, unsigned int port);
 // Begins a capture in some configurations. It ends with the world.
 void fuzz_captures_open(void);
 // Reads captured frames, and changes the captured clients as allocations come and go.
+// Users who are looked up: some worlds have them. 1 if this one does.
+void fuzz_lookups_pick(struct dp_world *w);
+uint32_t fuzz_lookups_on(void);
+void fuzz_lookups_round(void);
 void fuzz_captures_round(void);
 
 // --- reloads.c: the configuration changes --------------------------------------------------------

@@ -333,6 +333,7 @@ static void change(struct dp_world *w)
 	pick_tcp(w);
 	if (chance(50))
 		pick_oauth(w);
+	fuzz_lookups_pick(w);
 }
 
 // --- bounds of buffers ---------------------------------------------------------------------------

@@ -280,6 +280,9 @@ static uint32_t in_use_of(const struct worker *w)
 {
 	uint32_t n = neigh_held_total(w->neigh) + w->backlog.n;
 
+#define X(fill, drain, held) n += held(w);
+	DP_FILLS(X)
+#undef X
 	for (unsigned int i = 0; i < w->dp->nb_workers; i++)
 		n += rte_ring_count(w->in[i]) + w->hand[i].n;
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
@@ -320,6 +323,7 @@ void fuzz_round(void)
 	fuzz_threads_round();
 	kernel_round();
 	fuzz_captures_round();
+	fuzz_lookups_round();
 	fuzz_proxies();
 	fuzz_reloads_round();
 	count_buffers();
