@@ -101,6 +101,7 @@ connections      g connections           Open connections.
 tls              g tls_connections       Open connections with TLS.
 accepted         c accepted              Connections accepted in total, without those refused.
 refused_denied   c denied                Connections of clients denied by clients.*: refused, or closed by a reload.
+refused_blocked  c blocked               Connections of blocked clients: refused, or closed when the order came.
 refused_total    c {REFUSED}{{limit=total}}   Connections refused, by limit.
 refused_source   c {REFUSED}{{limit=source}}  .
 refused_network  c {REFUSED}{{limit=network}} .
@@ -302,6 +303,10 @@ ticks             c ticks                 Ticks of the watchdog.
 late_ticks        c late_ticks            Ticks that came too late to count: the machine was overloaded or stopped.
 crash_reports     g crash_reports         Crash reports that are kept.
 """)
+BLOCKED = table("""
+addresses g blocked{of=addresses} Blocked addresses and users.
+users     g blocked{of=users}     .
+""")
 DRAIN = table("""
 draining    g active           1 while the server drains: it makes no new allocations.
 deadline    g deadline_seconds Time until a draining server ends at the latest.
@@ -330,5 +335,6 @@ PLAIN = {
     "/slipring/state": (STATE, ""),
     "/slipring/watchdog": (WATCHDOG, "watchdog_"),
     "/slipring/alternate": (ALTERNATE, "alternate_"),
+    "/slipring/blocked": (BLOCKED, ""),
     "/slipring/drain": (DRAIN, "drain_"),
 }

@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
+#include "ask/blocks_swap.h"
 #include "ask/intake_swap.h"
 #include "dp_features.h"
 #include "hash.h"
@@ -82,10 +83,11 @@ struct dp {
 	// Policy that a reload is handing to the workers one by one, or NULL. Same locking as
 	// policy.
 	const struct turn_policy *policy_next;
-	pthread_mutex_t policy_lock; // protects policy and policy_next
+	pthread_mutex_t policy_lock; // protects policy, policy_next and blocks.shown
 	struct reload *reload; // reload in progress, or NULL; management lcore
 	struct reload *reload_left; // the last reload, not freed yet, or NULL
 	struct intake intake;
+	struct blocks_swap blocks;
 	uint8_t boot_key[32]; // key of nonces, which all policies share, and of the NICs' hashes
 	struct turn_quota *quota; // atomic inside; all workers write it
 #define X(type, field, of_each, in_each, make, take, close) type field;

@@ -489,6 +489,7 @@ void dp_destroy(struct dp *d)
 	capture_free(d);
 	reload_free(d);
 	intake_free(d);
+	blocks_swap_free(d);
 	learn_free(d);
 	kernel_addrs_free(d);
 	exception_free_all(d);

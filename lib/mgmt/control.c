@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "block/block.h"
 #include "clock.h"
 #include "control.h"
 #include "log/log.h"
@@ -71,6 +72,7 @@ static void *run_loop(void *arg)
 		if (clock_monotonic_ms() < tick_ms)
 			continue;
 		facts_tick(k);
+		mgmt_blocks_save(k->blocks);
 		tick_ms = clock_monotonic_ms() + TICK_MS;
 	}
 	return NULL;
@@ -138,6 +140,7 @@ int mgmt_control_start(
 	r->control.events = parts->events;
 	r->control.reload = parts->reload;
 	r->control.drain = parts->drain;
+	r->control.blocks = parts->blocks;
 	rc = socket_file_open(&r->file, c, error, sizeof(error));
 	if (rc == 0) {
 		rc = start_thread(r);

@@ -8,6 +8,7 @@
 #include "dp.h"
 
 struct control;
+struct mgmt_blocks;
 struct mgmt_drain;
 struct mgmt_events;
 struct mgmt_reload;
@@ -17,6 +18,7 @@ struct control_parts {
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
+	struct mgmt_blocks *blocks;
 };
 
 // Opens the socket and starts the thread. Returns 0 or -errno. 0 with *out NULL: the configuration

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "link/addresses.h"
+#include "block/block.h"
 #include "link/bonds.h"
 #include "log/bursts.h"
 #include "clock.h"
@@ -47,6 +48,7 @@ struct loop {
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
+	struct mgmt_blocks *blocks;
 	struct mgmt_bonds bonds;
 	struct mgmt_conflicts conflicts;
 	struct kernel_ports_told kernel_ports;
@@ -208,11 +210,11 @@ static int loop_open(struct loop *l)
 }
 
 // How long the loop may wait for an event, in ms; -1 means without limit.
-static int wait_ms(const struct loop *l, bool reloads, enum mgmt_drain_step drains)
+static int wait_ms(const struct loop *l, bool tells, enum mgmt_drain_step drains)
 {
 	if (drains == MGMT_DRAIN_ENDED)
 		return 0;
-	if (reloads || drains == MGMT_DRAIN_SOON)
+	if (tells || drains == MGMT_DRAIN_SOON)
 		return RELOAD_MS;
 	return l->soon ? SOON_MS : -1;
 }
@@ -224,7 +226,8 @@ static int loop_run(struct loop *l)
 	while (!l->stop) {
 		const bool reloads = mgmt_reload_tick(l->reload);
 		const enum mgmt_drain_step drains = mgmt_drain_tick(l->drain, clock_monotonic_ms());
-		const int n = epoll_wait(l->epoll, e, 2, wait_ms(l, reloads, drains));
+		const bool blocks = mgmt_blocks_tick(l->blocks, (uint64_t)time(NULL));
+		const int n = epoll_wait(l->epoll, e, 2, wait_ms(l, reloads || blocks, drains));
 
 		l->stop = drains == MGMT_DRAIN_ENDED;
 
@@ -255,7 +258,9 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 	l->reload = mgmt_reload_open(&parts, c);
 	if (l->reload != NULL)
 		l->drain = mgmt_drain_open(l->dp, c, l->reload);
-	if (l->drain == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
+	if (l->drain != NULL)
+		l->blocks = mgmt_blocks_open(l->dp, c);
+	if (l->blocks == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
 		LOG(START, ERR, "management: out of memory");
 		return -ENOMEM;
 	}
@@ -265,8 +270,8 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 		return rc;
 	MGMT_THREADS(X)
 #undef X
-	rc = mgmt_control_start(
-		control, l->dp, c, &(struct control_parts){l->events, l->reload, l->drain});
+	rc = mgmt_control_start(control, l->dp, c,
+		&(struct control_parts){l->events, l->reload, l->drain, l->blocks});
 	return rc == 0 ? confine_enter(c) : rc;
 }
 
@@ -282,7 +287,8 @@ static int start_serving(struct loop *l, const struct conf *c, const char *memor
 	mgmt_addresses_start(&l->addresses, d);
 	expiry_told_start(&l->expiry, clock_monotonic_ms());
 	watch_ready(d);
-	rc = mgmt_telemetry_start(d, c, l->events, l->drain, l->reload);
+	rc = mgmt_telemetry_start(
+		d, c, &(struct control_parts){l->events, l->reload, l->drain, l->blocks});
 	if (rc != 0) {
 		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
 		return rc;
@@ -320,6 +326,7 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 #define X(open, reload, close) close();
 	MGMT_THREADS(X)
 #undef X
+	mgmt_blocks_close(l.blocks);
 	mgmt_drain_close(l.drain);
 	mgmt_reload_close(l.reload);
 	mgmt_bursts_stop(&l.bursts);

@@ -242,10 +242,11 @@ bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpo
 	const struct stream_from origin = {
 		.client = *client, .listener = t->s->listener[listener].index};
 	const bool trusted = conn_limits_trusts(&t->s->caps, &client->addr);
+	uint64_t *reason = thread_refuses(t, &client->addr);
 	enum conn_limits_answer answer;
 
-	if (!thread_serves(t, &client->addr)) {
-		listen_refuse(t, fd, &origin, &t->stats.refused_denied);
+	if (reason != NULL) {
+		listen_refuse(t, fd, &origin, reason);
 		return false;
 	}
 	answer = take_limits(&t->s->caps, &client->addr, trusted);

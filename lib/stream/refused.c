@@ -85,6 +85,7 @@ void refused_by_counter(
 		enum stream_refusal reason;
 	} rows[] = {
 		{&t->stats.refused_denied, STREAM_REFUSED_DENIED},
+		{&t->stats.refused_blocked, STREAM_REFUSED_BLOCKED},
 		{&t->stats.refused_total, STREAM_REFUSED_TOTAL},
 		{&t->stats.refused_source, STREAM_REFUSED_SOURCE},
 		{&t->stats.refused_network, STREAM_REFUSED_NETWORK},

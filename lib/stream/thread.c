@@ -95,15 +95,35 @@ static void rouse_workers(struct thread *t)
 		conf->ops->rouse(conf->ctx, (unsigned int)__builtin_ctzll(left));
 }
 
+uint64_t *thread_refuses(struct thread *t, const struct addr *client)
+{
+	const struct stream_config *c = &t->s->conf;
+
+	if (c->ops->refuses == NULL)
+		return NULL;
+	switch (c->ops->refuses(c->ctx, client)) {
+	case STREAM_REFUSED_DENIED:
+		return &t->stats.refused_denied;
+	case STREAM_REFUSED_BLOCKED:
+		return &t->stats.refused_blocked;
+	default:
+		return NULL;
+	}
+}
+
 // Closes a connection whose client is no longer served, if the rules have changed since the last
 // check of all connections.
 static void review_client(struct thread *t, struct conn *c)
 {
+	uint64_t *reason = NULL;
+
 	if (t->to_review == 0)
 		return;
 	t->to_review--;
-	if (c->state != CONN_FREE && c->state != CONN_ENDED && !thread_serves(t, &c->client.addr))
-		conn_close(t, c, &t->stats.refused_denied);
+	if (c->state != CONN_FREE && c->state != CONN_ENDED)
+		reason = thread_refuses(t, &c->client.addr);
+	if (reason != NULL)
+		conn_close(t, c, reason);
 }
 
 static void scan_conns(struct thread *t)

@@ -113,13 +113,8 @@ static inline uint32_t load_number(const uint32_t *number)
 	return __atomic_load_n(number, __ATOMIC_RELAXED);
 }
 
-// True if clients at this address are served.
-static inline bool thread_serves(const struct thread *t, const struct addr *client)
-{
-	const struct stream_config *c = &t->s->conf;
-
-	return c->ops->serves == NULL || c->ops->serves(c->ctx, client);
-}
+// The counter of the reason why clients at this address are not served; NULL: they are.
+uint64_t *thread_refuses(struct thread *t, const struct addr *client);
 
 // Values of epoll's data: a connection's index, or one of these bits.
 #define WATCH_EVENT (UINT64_C(1) << 32)

@@ -3,6 +3,7 @@
 // one lcore owns everything.
 #include "shard.h"
 #include "invariant.h"
+#include "turn_blocks.h"
 #include "turn_state.h"
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"
@@ -338,9 +339,11 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 #undef X
 }
 
-bool turn_shard_serves(const struct turn_shard *s, const struct addr *client)
+enum turn_drop turn_shard_refuses(const struct turn_shard *s, const struct addr *client)
 {
-	return turn_policy_serves(s->policy, client);
+	if (!turn_policy_serves(s->policy, client))
+		return TURN_DROP_CLIENT_DENIED;
+	return turn_blocks_addr(s->blocks, client) ? TURN_DROP_CLIENT_BLOCKED : TURN_OK;
 }
 
 void turn_shard_move(struct turn_shard *s, const struct turn_config *c)

@@ -61,6 +61,7 @@ struct turn_shard {
 	uint32_t passed_over; // datagrams whose line has a copy of another channel or peer
 	uint32_t sibling_hits; // datagrams of dual allocations whose look-up found the sibling
 	const struct turn_policy *policy; // that of the first realm
+	const struct turn_blocks *blocks; // NULL = none
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
 #define X(type, field) type field;

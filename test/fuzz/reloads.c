@@ -3,8 +3,10 @@
 // users, realms, quotas, peers, limits of answers, DSCP, routes. They have their own random
 // numbers, so that frames are the same without them.
 #include "datapath.h"
+#include "dp_blocks.h"
 #include "feature_names.h"
 #include "fuzz.h"
+#include "turn_blocks.h"
 
 #include <stdlib.h>
 
@@ -113,10 +115,28 @@ static void begin(void)
 	free(c.turn.routes);
 }
 
+// Blocks a client, in place of the one before, or nobody.
+static void block_somebody(void)
+{
+	struct turn_blocks *next = NULL;
+	unsigned int ended = 0;
+	struct prefix p = {.len = 128};
+
+	if (!dp_blocks_step(fuzz.world.dp, &ended) || reloads_below(EVERY) != 0)
+		return;
+	if (reloads_below(2) == 0 && fuzz.nb_clients > 0) {
+		p.addr = fuzz.client[reloads_below(fuzz.nb_clients)].c.endpoint.addr;
+		next = turn_blocks_make(&p, 1, NULL, 0);
+		assert_non_null(next);
+	}
+	assert_true(dp_blocks_set(fuzz.world.dp, next, true));
+}
+
 void fuzz_reloads_round(void)
 {
 	if (!reloads)
 		return;
+	block_somebody();
 	if (fuzz.world.dp->reload != NULL)
 		fuzz.seen.reloads += dp_reload_step(fuzz.world.dp) >= 0;
 	else if (reloads_below(EVERY) == 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The display of each answer: lines of text."""
 
+from ctl import block as blocks
 from ctl import drain as drains
 from ctl.attempts import explain  # noqa: F401
 from ctl.stop import state
@@ -178,6 +179,11 @@ def users(answer, style):
 
 
 drain = undrain = drains.view
+block, unblock = blocks.view_block, blocks.view_unblock
+
+
+def blocked(answer, style):
+    return paged(answer, blocks.view_blocked(answer, style), style)
 
 
 def ports(answer, style):

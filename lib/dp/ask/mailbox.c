@@ -15,6 +15,7 @@
 #include "dp.h"
 #include "dp_realms.h"
 #include "link/nexthop.h"
+#include "turn_blocks.h"
 #include "turn_judge.h"
 #include "turn_leave.h"
 #include "turn_listing.h"
@@ -50,6 +51,7 @@ static struct mailbox_slot *slot_of(struct mailbox *b, unsigned int kind)
 	case DP_ASK_JUDGE:
 	case DP_ASK_LEAVE:
 	case DP_ASK_INTAKE:
+	case DP_ASK_BLOCKS:
 		return &b->slot[MAILBOX_CHANGES];
 	case DP_ASK_KILL:
 	case DP_ASK_CAPTURE:
@@ -183,6 +185,9 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		turn_shard_set_intake(w->shard, q->intake);
 		a->walk.end = true;
 		break;
+	case DP_ASK_BLOCKS:
+		turn_shard_set_blocks(w->shard, q->blocks);
+		return answer_judge(w, q, a);
 	case DP_ASK_JUDGE:
 		return answer_judge(w, q, a);
 	case DP_ASK_LEAVE:

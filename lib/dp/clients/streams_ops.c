@@ -8,6 +8,7 @@
 #include "dp_view.h"
 #include "steering/steer.h"
 #include "stream.h"
+#include "turn_blocks.h"
 #include "turn_policy.h"
 #include "workers/mbuf_meta.h"
 
@@ -211,16 +212,19 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	stream_rings_put_up(y, b);
 }
 
-// Before all workers have the next policy, its rules hold already. The lock keeps the policy alive.
-static bool ops_serves(void *ctx, const struct addr *client)
+// Before all workers have the next policy or blocks, these hold already. The lock keeps them alive.
+static enum stream_refusal ops_refuses(void *ctx, const struct addr *client)
 {
 	struct dp *d = ctx;
-	bool yes;
+	enum stream_refusal refusal = STREAM_REFUSAL_END;
 
 	pthread_mutex_lock(&d->policy_lock);
-	yes = turn_policy_serves(d->policy_next != NULL ? d->policy_next : d->policy, client);
+	if (!turn_policy_serves(d->policy_next != NULL ? d->policy_next : d->policy, client))
+		refusal = STREAM_REFUSED_DENIED;
+	else if (turn_blocks_addr(d->blocks.shown, client))
+		refusal = STREAM_REFUSED_BLOCKED;
 	pthread_mutex_unlock(&d->policy_lock);
-	return yes;
+	return refusal;
 }
 
 static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)
@@ -239,5 +243,5 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.release = ops_release,
 	.datagram = ops_datagram,
 	.handshake_ended = ops_handshake_ended,
-	.serves = ops_serves,
+	.refuses = ops_refuses,
 	.refused = ops_refused};

@@ -281,12 +281,13 @@ bool fastpath_vouches(const struct worker *w, uint8_t *port)
 		w->source[leg][turn_mark_from(l->mark[leg ^ 1])].flags;
 }
 
-// True if a datagram is a client's whose address is not served. Clients with an allocation are
-// served: a reload that denies their address ends it (turn_judge.h).
-static bool is_shut_out(const struct worker *w, const struct turn_view *v)
+// The reason to drop a datagram of a client whose address is not served, or TURN_OK. Clients with
+// an allocation are served: a rule or order against their address ends it (turn_judge.h).
+static enum turn_drop shut_out(const struct worker *w, const struct turn_view *v)
 {
-	return v->leg == TURN_FROM_CLIENT && v->slot == TURN_NONE &&
-		!turn_shard_serves(w->shard, &v->src);
+	return v->leg == TURN_FROM_CLIENT && v->slot == TURN_NONE
+		? turn_shard_refuses(w->shard, &v->src)
+		: TURN_OK;
 }
 
 // Relays any other datagram by its plan, unless it has to wait. True if it was relayed.
@@ -294,11 +295,13 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {
 	struct burst *b = &w->burst;
 	struct turn_view *v = &b->turn.view[i];
+	enum turn_drop refused;
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
-	if (unlikely(is_shut_out(w, v))) {
-		worker_drop(w, b->m[i], drop_of_turn(TURN_DROP_CLIENT_DENIED));
+	refused = shut_out(w, v);
+	if (unlikely(refused != TURN_OK)) {
+		worker_drop(w, b->m[i], drop_of_turn(refused));
 		return false;
 	}
 	if (unlikely(client_concerns(w, v)) && client_take(w, b->m[i], v, may_wait))

@@ -170,6 +170,7 @@ enum dp_ask {
 	DP_ASK_CAPTURE, // starts, changes or stops the worker's part in a capture
 	DP_ASK_POLICY, // replaces the worker's policy and hot by those of the question
 	DP_ASK_INTAKE, // tells the worker which new allocations to refuse
+	DP_ASK_BLOCKS, // replaces the blocks, and then works like JUDGE
 	DP_ASK_JUDGE, // ends the allocations that the question's judge denies, limited like KILL
 	// ends the allocations on addresses that the question's leave names, limited like KILL
 	DP_ASK_LEAVE,
@@ -190,10 +191,11 @@ struct dp_question {
 	const struct hot *hot;
 	// for POLICY: configuration with new listener addresses; NULL = unchanged
 	const struct turn_config *moved;
-	const struct turn_judge *judge; // for JUDGE
+	const struct turn_judge *judge; // for JUDGE and BLOCKS
 	const struct turn_leave *leave; // for LEAVE
 	struct dp_fault_order fault; // for FAULT
 	const struct turn_intake *intake; // for INTAKE
+	const struct turn_blocks *blocks; // for BLOCKS
 };
 
 // Route to a destination: egress port and next hop.

@@ -90,6 +90,7 @@ static const char *const advice[DP_DROP_END] = {
 		"users, or raise it",
 	TURN(TURN_DROP_KEEPALIVE) = "",
 	TURN(TURN_DROP_CLIENT_DENIED) = "as configured: clients.allow, deny, deny-files",
+	TURN(TURN_DROP_CLIENT_BLOCKED) = "as ordered: slipringctl blocked",
 	TURN(TURN_DROP_INTERNAL) = "report it, with the log",
 
 	[DP_DROP_NO_LISTENER] = "a client with a wrong port, or a scan; name the service under "

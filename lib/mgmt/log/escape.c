@@ -2,11 +2,11 @@
 // Escapes untrusted bytes as %XX, alike for telemetry and the log.
 #include "log/escape.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "hash.h"
+#include "text/hex.h"
 
 #define TAIL 9 // "~" and eight digits
 
@@ -29,6 +29,27 @@ size_t mgmt_escape(const char *bytes, size_t n, char *buf, size_t len)
 	}
 	buf[used] = '\0';
 	return used;
+}
+
+bool mgmt_unescape(const char *text, char *out, size_t len)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++) {
+		int byte = (unsigned char)*text;
+
+		if (*text == '%') {
+			const int hi = hex_digit(text[1]), lo = hi < 0 ? -1 : hex_digit(text[2]);
+
+			byte = lo < 0 ? 0 : hi << 4 | lo;
+			text += 2;
+		}
+		if (byte == 0 || n + 1 == len)
+			return false;
+		out[n++] = (char)byte;
+	}
+	out[n] = '\0';
+	return n > 0;
 }
 
 uint32_t mgmt_label_digits(const char *name)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block/block_orders.h"
 #include "clock.h"
 #include "drain/drains.h"
 #include "log/escape.h"
@@ -70,6 +71,10 @@ static const struct {
 	{"show", listings_show, only_reads, " id page ", "All about one allocation."},
 	{"kill", listings_kill, gives_order, " id user realm source peer ",
 		"Ends allocations; answers their number."},
+	{"block", block_orders_block, gives_order, " address user realm for why ",
+		"Shuts out an address or prefix, or a user: for some seconds, or until unblocked."},
+	{"unblock", block_orders_unblock, gives_order, " address user realm ", "Ends a block."},
+	{"blocked", block_orders_list, only_reads, " page rows ", "The blocks, with their ends."},
 	{"capture", captures_command, capture_reads,
 		" id user realm client drop payload decrypted seconds datagrams bytes snap more "
 		"stop ",

@@ -13,6 +13,7 @@
 #include "answers/facts.h"
 #include "answers/scans.h"
 
+struct mgmt_blocks;
 struct mgmt_events;
 struct mgmt_reload;
 struct stun_crypto;
@@ -28,6 +29,7 @@ struct control {
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
+	struct mgmt_blocks *blocks;
 	struct stun_crypto *crypto; // for this thread
 	struct clients clients;
 	struct scans scans;

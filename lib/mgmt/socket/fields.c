@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dp_realms.h"
-#include "text/hex.h"
+#include "log/escape.h"
 #include "reload/in_use.h"
 #include "socket/fields.h"
 
@@ -58,35 +58,13 @@ static bool field_id(struct command *c, bool *has, uint64_t *id)
 	return false;
 }
 
-// Reads a name as answers write it: %XX is an escaped byte.
-static bool name_read(const char *text, char *out, size_t len)
-{
-	size_t n = 0;
-
-	for (; *text != '\0'; text++) {
-		int byte = (unsigned char)*text;
-
-		if (*text == '%') {
-			const int hi = hex_digit(text[1]), lo = hi < 0 ? -1 : hex_digit(text[2]);
-
-			byte = lo < 0 ? 0 : hi << 4 | lo;
-			text += 2;
-		}
-		if (byte == 0 || n + 1 == len)
-			return false;
-		out[n++] = (char)byte;
-	}
-	out[n] = '\0';
-	return n > 0;
-}
-
 bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN])
 {
 	const json_t *v = json_object_get(c->in, "user");
 	const char *text = json_string_value(v);
 
 	*has = v != NULL;
-	if (v == NULL || (text != NULL && name_read(text, out, FIELDS_NAME_LEN)))
+	if (v == NULL || (text != NULL && mgmt_unescape(text, out, FIELDS_NAME_LEN)))
 		return true;
 	commands_refuse(c,
 		"user: must be a name, as shown by allocations: %%XX is "
@@ -103,7 +81,7 @@ bool fields_realm(struct command *c, bool *has, uint8_t *number)
 	*has = v != NULL;
 	*number = 0;
 	if (v == NULL ||
-		(text != NULL && name_read(text, name, sizeof(name)) &&
+		(text != NULL && mgmt_unescape(text, name, sizeof(name)) &&
 			dp_realm_find(c->control->dp, name, number)))
 		return true;
 	commands_refuse(c, "realm: there is no realm of that name: status shows their names");

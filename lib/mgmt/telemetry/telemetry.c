@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "block/block.h"
 #include "clock.h"
+#include "control.h"
 #include "dp_realms.h"
 #include "dpdk_compat.h"
 #include "drain/drain.h"
@@ -31,9 +33,7 @@ static struct {
 	pthread_rwlock_t lock; // the management lcore writes, telemetry threads read
 	struct dp *dp; // NULL = not running
 	const struct conf *conf;
-	struct mgmt_events *events;
-	struct mgmt_drain *drain;
-	struct mgmt_reload *reload;
+	struct control_parts parts;
 	uint64_t started_s;
 } state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -91,7 +91,7 @@ static int handle_info(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_drain_state drain;
 
-	mgmt_drain_state(state.drain, &drain);
+	mgmt_drain_state(state.parts.drain, &drain);
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_string(out, "name", "slipring");
 	rte_tel_data_add_dict_string(out, "version", SLIPRING_VERSION);
@@ -107,7 +107,7 @@ static int handle_drain(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_drain_state s;
 
-	mgmt_drain_state(state.drain, &s);
+	mgmt_drain_state(state.parts.drain, &s);
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "draining", s.draining);
 	if (!s.draining)
@@ -389,7 +389,7 @@ static int handle_dtls(const char *params, struct rte_tel_data *out)
 
 static int handle_records(const char *params, struct rte_tel_data *out)
 {
-	const struct records_counters c = records_counters(mgmt_events_records(state.events));
+	const struct records_counters c = records_counters(mgmt_events_records(state.parts.events));
 
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "written", c.written);
@@ -406,12 +406,23 @@ static int handle_state(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_blocked(const char *params, struct rte_tel_data *out)
+{
+	uint32_t addresses, users;
+
+	mgmt_blocks_count(state.parts.blocks, &addresses, &users);
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "addresses", addresses);
+	rte_tel_data_add_dict_u64(out, "users", users);
+	return 0;
+}
+
 // `at` is 0 until the first reload has ended.
 static int handle_reloads(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_reload_state s;
 
-	mgmt_reload_state(state.reload, &s);
+	mgmt_reload_state(state.parts.reload, &s);
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "ended", s.ended);
 	rte_tel_data_add_dict_u64(out, "refused", s.refused);
@@ -506,6 +517,7 @@ static const struct command {
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/state", handle_state, "The state area, and allocations restored at the start."},
+	{"/slipring/blocked", handle_blocked, "Number of blocked addresses and users."},
 	{"/slipring/drain", handle_drain, "State and progress of a drain."},
 #define X(name, handle, help) {name, handle, help},
 	MGMT_COMMANDS(X)
@@ -539,17 +551,14 @@ static int dispatch_command(const char *cmd, const char *params, struct rte_tel_
 	return rc;
 }
 
-int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m,
-	struct mgmt_drain *drain, struct mgmt_reload *reload)
+int mgmt_telemetry_start(struct dp *d, const struct conf *c, const struct control_parts *parts)
 {
 	int rc = 0;
 
 	pthread_rwlock_wrlock(&state.lock);
 	state.dp = d;
 	state.conf = c;
-	state.events = m;
-	state.drain = drain;
-	state.reload = reload;
+	state.parts = *parts;
 	state.started_s = clock_monotonic_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
@@ -563,8 +572,8 @@ void mgmt_telemetry_stop(void)
 	pthread_rwlock_wrlock(&state.lock);
 	state.dp = NULL;
 	state.conf = NULL;
-	state.events = NULL;
-	state.drain = NULL;
-	state.reload = NULL;
+	state.parts.events = NULL;
+	state.parts.drain = NULL;
+	state.parts.reload = NULL;
 	pthread_rwlock_unlock(&state.lock);
 }

@@ -156,8 +156,9 @@ struct stream_ops {
 	// now.
 	bool (*handshake_ended)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
-	// True if clients at this address are served; NULL: all are.
-	bool (*serves)(void *ctx, const struct addr *client);
+	// STREAM_REFUSAL_END if clients at this address are served, else the reason why they are
+	// not: STREAM_REFUSED_DENIED or STREAM_REFUSED_BLOCKED. NULL: all are served.
+	enum stream_refusal (*refuses)(void *ctx, const struct addr *client);
 	// Reports a refusal; NULL: refusals are not reported. False if there is no room for the
 	// report.
 	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
@@ -193,6 +194,7 @@ struct stream_config {
 	X(tls, "open, with TLS")                                                        \
 	X(accepted, "accepted in total, refused connections excluded")                  \
 	X(refused_denied, "refused, or closed by a reload: denied by clients.*")        \
+	X(refused_blocked, "refused, or closed: its address is blocked")                \
 	X(refused_total, "refused: streams.connections")                                \
 	X(refused_source, "refused: streams.per-source")                                \
 	X(refused_network, "refused: connections of its IPv6 /48")                      \

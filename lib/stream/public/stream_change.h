@@ -14,7 +14,7 @@ struct streams;
 // applies to them, too. Peers over TCP are checked again with ops.may_be_peer, and clients
 // by stream_review_clients: both must follow the new rules already. Any thread, one at a time.
 void stream_change(struct streams *s, const struct stream_config *c);
-// Closes the connections of clients that ops.serves now refuses, within a second. Any thread.
+// Closes the connections of clients that ops.refuses now refuses, within a second. Any thread.
 void stream_review_clients(struct streams *s);
 
 // Moves listeners whose address in c is new. The listeners of c are those of stream_start in the

@@ -11,6 +11,8 @@
 #define STREAM_REFUSALS(X)                                                                       \
 	X(STREAM_REFUSED_DENIED, "client-denied", "clients.* denies its address",                \
 		"as configured: clients.allow, deny, deny-files")                                \
+	X(STREAM_REFUSED_BLOCKED, "client-blocked", "an operator has blocked its address",       \
+		"see slipringctl blocked; unblock lets it in again")                             \
 	X(STREAM_REFUSED_TOTAL, "connections-total", "too many connections",                     \
 		"raise streams.connections, or add a box")                                       \
 	X(STREAM_REFUSED_SOURCE, "connections-source",                                           \

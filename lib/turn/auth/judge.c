@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auth/blocks.h"
 #include "limits/quota.h"
 #include "shard.h"
 #include "turn_listing.h"
@@ -29,6 +30,7 @@ struct realm_change {
 };
 
 struct turn_judge {
+	const struct turn_blocks *blocks; // check these only; NULL: the policy
 	// Users in the old configuration that the new one lacks: sorted values of quota_user.
 	uint64_t *gone;
 	struct gone_key *gone_keys;
@@ -236,10 +238,19 @@ struct turn_judge *turn_judge_create(const struct turn_policy *before,
 	return j;
 }
 
+struct turn_judge *turn_judge_blocks(const struct turn_blocks *blocks)
+{
+	struct turn_judge *j = calloc(1, sizeof(*j));
+
+	if (j != NULL)
+		j->blocks = blocks;
+	return j;
+}
+
 bool turn_judge_needed(const struct turn_judge *j)
 {
 	return j->nb_gone > 0 || j->nb_gone_keys > 0 || j->any || j->listeners || j->clients ||
-		j->lower;
+		j->lower || j->blocks != NULL;
 }
 
 void turn_judge_free(struct turn_judge *j)
@@ -306,6 +317,8 @@ static enum turn_end judge_slot(
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct quota_ref ref = alloc_quota(s, slot);
 
+	if (j->blocks != NULL)
+		return blocks_slot(j->blocks, s, slot) ? TURN_END_BLOCKED : TURN_END_END;
 	if (j->by_quotas)
 		return quota_over(s->quota, &alloc_policy(s, slot)->limits, &ref) != TURN_GRANTED
 			? TURN_END_QUOTA
@@ -327,10 +340,10 @@ static unsigned int cost_of(
 
 	if (j->by_quotas)
 		cost += QUOTA_COST;
-	if (j->clients)
+	if (j->clients || j->blocks != NULL)
 		cost += PEER_COST;
 	if (cred_alg_is_token(c->alg))
-		cost += j->nb_gone_keys;
+		cost += j->nb_gone_keys + (j->blocks != NULL ? blocks_keys(j->blocks) : 0);
 	if (change_of(j, c)->peers)
 		cost += PEER_COST * c->nb_permissions;
 	if (reason != TURN_END_END)

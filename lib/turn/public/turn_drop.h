@@ -70,6 +70,8 @@
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive needs no answer")     \
 	X(TURN_DROP_CLIENT_DENIED, "client-denied",                                                \
 		"from a client without allocation whose address clients.* denies")                 \
+	X(TURN_DROP_CLIENT_BLOCKED, "client-blocked",                                              \
+		"from a client without allocation whose address is blocked")                       \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 
 enum turn_drop {

@@ -48,7 +48,8 @@ static inline bool turn_event_refuses(unsigned int kind)
 	X(TURN_END_RESTART, "restart", "a restart: it could not be restored")             \
 	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")              \
 	X(TURN_END_ADDRESS, "address-gone", "the network replaced one of its addresses")  \
-	X(TURN_END_DENIED, "client-denied", "a reload: its client's address is now denied")
+	X(TURN_END_DENIED, "client-denied", "a reload: its client's address is denied")   \
+	X(TURN_END_BLOCKED, "blocked", "an operator blocked its user or its client")
 
 enum turn_end {
 #define X(id, name, text) id,

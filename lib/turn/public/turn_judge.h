@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct turn_blocks;
 struct turn_judge;
 struct turn_policy;
 struct turn_quota;
@@ -22,6 +23,9 @@ struct turn_walk;
 // NULL without memory.
 struct turn_judge *turn_judge_create(const struct turn_policy *before,
 	const struct turn_policy *after, const struct turn_quota *quota, bool lower);
+// Makes a judge that only ends the allocations that a set blocks. The set must outlive it. NULL
+// without memory.
+struct turn_judge *turn_judge_blocks(const struct turn_blocks *blocks);
 // True if there is anything to judge. Quotas count only if one is lower in after than in before. (A
 // user above an unchanged quota got there by an earlier policy.)
 bool turn_judge_needed(const struct turn_judge *j);

@@ -181,6 +181,8 @@
 	X(TURN_REFUSED_SHARED_PORT, 508, "shared-no-pair", "",                                     \
 		"EVEN-PORT or RESERVATION-TOKEN, but relay ports are shared, or never reserved",   \
 		"such clients need relay.mode unique")                                             \
+	X(TURN_REFUSED_USER_BLOCKED, 403, "user-blocked", "", "an operator has blocked the user",  \
+		"see slipringctl blocked; unblock --user NAME lets the user in again")             \
 	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "", "the peer is denied by the policy",    \
 		"to allow that peer, name it under peers.allow, or that of the realm")             \
 	X(TURN_REFUSED_PEER_OWN, 403, "peer-own", "",                                              \

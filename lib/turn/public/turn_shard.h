@@ -138,8 +138,8 @@ bool turn_shard_expire(struct turn_shard *s);
 // The time until which turn_shard_expire has nothing to do, as far as is known now; UINT64_MAX:
 // nothing expires.
 uint64_t turn_shard_next_ms(const struct turn_shard *s);
-// True if the policy of the shard serves clients at this address.
-bool turn_shard_serves(const struct turn_shard *s, const struct addr *client);
+// TURN_OK if clients at this address are served, or the reason why they are not: policy or blocks.
+enum turn_drop turn_shard_refuses(const struct turn_shard *s, const struct addr *client);
 // Makes the shard use another policy, which must live until it is replaced.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 // Adopts the addresses of the listeners of *c, which otherwise equals the shard's configuration.

@@ -2,6 +2,7 @@
 // Takes one STUN request from its checks to its answer: the checks that all methods share (RFC 8489
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three kinds of answers.
 #include "requests/request.h"
+#include "auth/blocks.h"
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
@@ -312,6 +313,8 @@ static enum turn_refusal admit_request(struct turn_request *r, const struct meth
 {
 	if (r->m.nb_unknown > 0 || is_odd(r))
 		return TURN_REFUSED_ATTRIBUTE;
+	if (blocks_signer(r))
+		return TURN_REFUSED_USER_BLOCKED;
 	if (!method->allocation)
 		return TURN_GRANTED;
 #define X(is_named, find, begin) \

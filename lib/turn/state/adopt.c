@@ -142,7 +142,7 @@ static enum turn_state_loss check_record(
 
 	if (adopt_left(d, r->word, UINT32_MAX) == 0)
 		return TURN_STATE_LOST_EXPIRED;
-	if (!turn_shard_serves(d->a->shards[0], &r->client))
+	if (turn_shard_refuses(d->a->shards[0], &r->client) != TURN_OK)
 		return TURN_STATE_LOST_DENIED;
 	if (state_listener(d->h, r->listener)->transport != TURN_OVER_UDP ||
 		(r->flags & STATE_TCP) != 0)

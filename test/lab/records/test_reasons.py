@@ -10,7 +10,8 @@ import itertools
 
 import lab as labs
 import reasons
-from lab import PEER4, PEER6, SERVER4, SERVER6
+from control import ctl
+from lab import PEER4, PEER6, SERVER4, SERVER6, until
 from reasons import Cases, rest
 from server import CONFIG
 from turnlib import (
@@ -90,6 +91,18 @@ def credentials_incomplete(me):
     client = me.challenged()
     attrs = [ASK, (REALM, client.auth.realm.encode()), (NONCE, client.auth.nonce)]
     return client.exchange(build(REQUEST, ALLOCATE, attrs, key=client.auth.key()))
+
+
+@wide.case(403)
+def user_blocked(me):
+    """The workers have the order a moment after its answer; a granted allocation ends then."""
+    ctl(me.server.config["control"]["socket"], "block", "--user", me.user)
+
+    def blocked():
+        answer = me.client().allocate()
+        return answer if answer.code == 403 else None
+
+    return until(blocked, 5, "the user is blocked")
 
 
 @wide.case(400)

@@ -16,6 +16,7 @@ import dtls
 import lab as labs
 import reasons
 import streams
+from control import ctl
 from lab import SERVER4, SERVER6, until
 from reasons import Cases
 from server import CONFIG
@@ -145,6 +146,19 @@ def files(me):
 def client_denied(me):
     me.ip = DENIED
     me.lab.add_address(me.lab.cli, "c0", me.ip)
+    assert streams.refused(me.lab, me.ip)
+
+
+@tcp.case(named=False)
+def client_blocked(me):
+    ctl(me.server.config["control"]["socket"], "block", me.ip)
+    sock = me.lab.cli.udp(me.ip)
+
+    def is_blocked():
+        sock.sendto(build(REQUEST, BINDING), (SERVER4, 3478))
+        return me.server.drops().get("client-blocked")
+
+    until(is_blocked, 5, "workers have the block, and stream threads before them")
     assert streams.refused(me.lab, me.ip)
 
 
@@ -285,6 +299,7 @@ def main(lab):
     addresses = [SERVER4 + reasons.NETWORK, SERVER6 + "/48"]
     config["ports"] = [{**CONFIG["ports"][0], "addresses": addresses}]
     allow = {f"dtls-{name}" for name in ("full", "record", "ended", "unknown", "rate", "plain", "hello")}
+    allow |= {"client-blocked"}
     server = lab.server(reasons.config(lab, "streams", **config), allow=allow)
     reasons.check(lab, server, tcp, "connection-refused")
     reasons.check(lab, server, datagrams, "connection-refused")

@@ -147,7 +147,7 @@ static void a_client_who_is_denied_ends(void **state)
 	c.nb_client_allow = 1;
 	assert_int_equal(reload(&c, false), 1);
 	assert_int_equal(f.told.ended[TURN_END_DENIED], 1);
-	assert_false(turn_shard_serves(f.shard, &b.endpoint.addr));
+	assert_int_equal(turn_shard_refuses(f.shard, &b.endpoint.addr), TURN_DROP_CLIENT_DENIED);
 	a.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &a, 600), 0);
 	assert_int_equal(fixture_stats(&f).allocations, 1);

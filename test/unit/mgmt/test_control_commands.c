@@ -130,6 +130,7 @@ static const char *const orders[] = {"{\"cmd\":\"kill\"}", "{\"cmd\":\"kill\",\"
 	"{\"cmd\":\"log\",\"level\":null}", "{\"cmd\":\"log\",\"reopen\":true}",
 	"{\"cmd\":\"config\",\"do\":\"reload\"}", "{\"cmd\":\"config\",\"do\":null}",
 	"{\"cmd\":\"stop\"}", "{\"cmd\":\"drain\"}", "{\"cmd\":\"undrain\"}",
+	"{\"cmd\":\"block\",\"address\":\"192.0.2.1\"}", "{\"cmd\":\"unblock\",\"user\":\"ivan\"}",
 	"{\"cmd\":\"fault\",\"what\":\"segv\"}"};
 
 static void a_reader_gives_no_orders(void **state)
@@ -158,7 +159,7 @@ static void a_reader_gives_no_orders(void **state)
 // Commands that readers may use, at least without fields. A new command belongs here, or into
 // `orders`.
 static const char reading[] = " help status allocations show users ports workers steering "
-			      "neighbours drops explain log config records crash ";
+			      "neighbours drops explain log config records crash blocked watch ";
 
 static void every_command_has_a_role(void **state)
 {

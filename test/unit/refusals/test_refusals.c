@@ -6,7 +6,9 @@
 #include "addr_text.h"
 #include "feature_names.h"
 #include "stun.h"
+#include "turn_blocks.h"
 #include "turn_fixture.h"
+#include "turn_listing.h"
 
 static struct fixture f;
 static struct turn_config c;
@@ -236,6 +238,22 @@ static void draining(void)
 	fixture_allocate(&f, &ivan, 4);
 }
 
+// Without an allocation: the order would have ended it.
+static void user_blocked(void)
+{
+	const struct turn_listing_name name = {FIXTURE_REALM, "ivan", 0};
+	struct turn_filter user = {0};
+	struct turn_blocks *blocks;
+
+	open();
+	assert_true(turn_listing_user(&user, f.quota, f.crypto, &name));
+	blocks = turn_blocks_make(NULL, 0, &user, 1);
+	turn_shard_set_blocks(f.shard, blocks);
+	fixture_allocate(&f, &ivan, 4);
+	turn_shard_set_blocks(f.shard, NULL);
+	turn_blocks_free(blocks);
+}
+
 static void second(struct fixture_client *requester)
 {
 	open_ivan();
@@ -458,6 +476,7 @@ static const struct refusal {
 #ifdef FEATURE_SHARED
 	PROVOKE_SHARED,
 #endif
+	{TURN_REFUSED_USER_BLOCKED, user_blocked, STUN_ALLOCATE, 403, IVAN, true},
 	{TURN_REFUSED_PEER_DENIED, peer_denied, STUN_CREATE_PERMISSION, 403, IVAN, true,
 		"192.168.1.1"},
 	{TURN_REFUSED_PEER_OWN, peer_own, STUN_CHANNEL_BIND, 403, IVAN, true, "10.99.0.1", 7000},

@@ -63,6 +63,10 @@ ANSWERS = {
     "drain": {"drain": {"draining": True, "since": 1, "deadline": 5, "below": 1, "allocations": 2,
         "refused": 3}},
     "undrain": {"drain": {"draining": False}},
+    "block": {"new": True, "block": {"address": "192.0.2.1", "until": 5, "left": 1, "why": ""}},
+    "unblock": {"unblocked": True},
+    "blocked": {"blocked": 1, "rows": [{
+        "user": "ivan", "realm": "turn.test", "until": None, "left": None, "why": "abuse"}]},
     "show": {"allocation": {
         **world.allocation(1), "way": {"port": "wan", "via": "192.0.2.1"}, "relay": "192.0.2.9:1",
         "told": "192.0.2.9:1", "worker": 0, "lost": {"way" + EVIL: 1}, "algorithm": "md5",
@@ -74,7 +78,8 @@ ANSWERS = {
         "client": "192.0.2.1:5", "transport": "udp", "method": "Allocate", "code": 401, "ago": 3,
         "time": "2026-11-23T20:31:12.000Z", "text": "the password is wrong", "advice": "tell them"}]},
 }  # fmt: skip
-ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"], "top": ["--once", "--sort", "bytes"]}
+ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"], "block": ["192.0.2.1", "--for", "1h"],
+    "unblock": ["--user", "ivan"], "top": ["--once", "--sort", "bytes"]}
 
 
 class Answers(unittest.TestCase):
@@ -84,7 +89,7 @@ class Answers(unittest.TestCase):
             for name in (*box.answers, "top"):
                 done = run(box.path, name, *ARGUMENTS.get(name, []))
                 self.assertEqual((name, done.returncode, done.stderr), (name, 0, b""))
-                self.assertTrue(name in ("workers", "kill", "drain", "undrain") or b"%1B" in done.stdout, done)
+                self.assertTrue(name in ("workers", "kill", "drain", "undrain", "unblock") or b"%1B" in done.stdout, done)
                 self.assertEqual(steers(done.stdout), [], name)
                 done = run(box.path, name, *ARGUMENTS.get(name, []), "--json")
                 self.assertEqual((done.returncode, steers(done.stdout)), (0, []), name)

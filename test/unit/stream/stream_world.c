@@ -132,13 +132,14 @@ static void release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	free(buf);
 }
 
-static bool serves(void *ctx, const struct addr *client)
+static enum stream_refusal refuses(void *ctx, const struct addr *client)
 {
-	return !__atomic_load_n(&denies, __ATOMIC_RELAXED);
+	return __atomic_load_n(&denies, __ATOMIC_RELAXED) ? STREAM_REFUSED_DENIED
+							  : STREAM_REFUSAL_END;
 }
 
 static const struct stream_ops ops = {.home = home,
-	.serves = serves,
+	.refuses = refuses,
 	.take = take,
 	.may_ask = may_ask,
 	.send = send_up,
