@@ -24,6 +24,7 @@ struct conf_records {
 	char *file; // records of sessions; NULL = no file
 	uint32_t rotate; // maximum size of each file in bytes; 0 = never rotated
 	uint32_t keep; // number of rotated files kept for each file
+	uint32_t max_age_s; // of a record in a file; 0 = no limit
 	bool journal, syslog;
 	bool refusals;
 	uint8_t peers, clients; // enum conf_detail

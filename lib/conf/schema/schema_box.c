@@ -34,6 +34,9 @@ CONF_AREAS(AREA)
 {"records.rotate", CONF_SIZE, ONE(conf, records.rotate), RANGE(0, UINT32_MAX), .def = "100M",
 	.help = "Size in bytes at which either file becomes FILE.1, FILE.1 becomes FILE.2, and so "
 	"on; 0 = never."},
+{"records.max-age", CONF_TIME, ONE(conf, records.max_age_s), RANGE(0, UINT32_MAX), .def = "0",
+	.help = "Time after which a record is removed, with its file. Files are then rotated by "
+	"time, too: six times in it. 0 = never."},
 {"records.journal", CONF_BOOL, ONE(conf, records.journal), .def = "false",
 	.help = "Also writes to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
 {"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",

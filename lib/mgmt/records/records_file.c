@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "counter.h"
 #include "log/log.h"
 
@@ -58,6 +59,16 @@ static int open_path(struct records_file *f)
 	return 0;
 }
 
+static uint64_t file_born(const char *path)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) != 0 ||
+		(st.stx_mask & STATX_BTIME) == 0)
+		return 0;
+	return (uint64_t)st.stx_btime.tv_sec;
+}
+
 static void note_failure(struct records_file *f, int error)
 {
 	if (f->failed == error)
@@ -82,6 +93,8 @@ int records_file_open(struct records_file *f, char *error, size_t len)
 	f->fd = -1;
 	if (f->write == NULL)
 		f->write = write;
+	if (f->born == NULL)
+		f->born = file_born;
 	rc = open_path(f);
 	if (rc != 0 && f->later && may_pass(rc)) {
 		note_failure(f, rc);
@@ -114,18 +127,6 @@ void records_file_reopen(struct records_file *f)
 		note_failure(f, rc);
 }
 
-void records_file_tick(struct records_file *f, uint64_t now_ms)
-{
-	struct stat there, opened;
-
-	if (now_ms < f->checked_ms + CHECK_MS)
-		return;
-	f->checked_ms = now_ms;
-	if (f->fd < 0 || lstat(f->path, &there) != 0 || fstat(f->fd, &opened) != 0 ||
-		there.st_ino != opened.st_ino || there.st_dev != opened.st_dev)
-		records_file_reopen(f);
-}
-
 // --- rotation ------------------------------------------------------------------------------------
 
 static int shift_file(const struct records_file *f, uint32_t src, uint32_t dst)
@@ -156,6 +157,50 @@ static void rotate_files(struct records_file *f)
 	f->stuck_ms = f->checked_ms > 0 ? f->checked_ms : 1;
 	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it keeps growing", f->path,
 		strerror(rc));
+}
+
+static void remove_old(struct records_file *f, uint64_t now_s)
+{
+	char path[4096];
+	uint64_t born;
+
+	for (uint32_t i = 1; i <= f->keep && strlen(f->path) + SUFFIX_LEN <= sizeof(path); i++) {
+		snprintf(path, sizeof(path), "%s.%u", f->path, i);
+		born = f->born(path);
+		if (born == 0 || now_s < born + f->max_age_s || unlink(path) == 0)
+			continue;
+		if (f->kept != errno)
+			LOG(SESSIONS, ERR, "records: %s is too old and cannot be removed: %s", path,
+				strerror(errno));
+		f->kept = errno;
+	}
+}
+
+// A file is as old as its first line. Rotated by time, the files together have the allowed age.
+static void limit_age(struct records_file *f)
+{
+	const uint64_t now_s = clock_wall_ms() / 1000;
+	uint64_t born;
+
+	records_file_flush(f);
+	born = f->fd >= 0 && f->size > 0 ? f->born(f->path) : 0;
+	if (born != 0 && now_s >= born + f->max_age_s / (f->keep + 1))
+		rotate_files(f);
+	remove_old(f, now_s);
+}
+
+void records_file_tick(struct records_file *f, uint64_t now_ms)
+{
+	struct stat there, opened;
+
+	if (now_ms < f->checked_ms + CHECK_MS)
+		return;
+	f->checked_ms = now_ms;
+	if (f->fd < 0 || lstat(f->path, &there) != 0 || fstat(f->fd, &opened) != 0 ||
+		there.st_ino != opened.st_ino || there.st_dev != opened.st_dev)
+		records_file_reopen(f);
+	if (f->max_age_s > 0)
+		limit_age(f);
 }
 
 // --- writing -------------------------------------------------------------------------------------

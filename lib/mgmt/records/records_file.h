@@ -14,15 +14,20 @@ struct records_file {
 	const char *path; // owned by the caller
 	uint64_t rotate; // bytes; 0 = never
 	uint32_t keep; // rotated files to keep besides the current one
+	uint32_t max_age_s; // limit of the age of a line; 0 = no limit
 	bool later; // records_file_open ignores errors that may disappear (no directory, a full
 		// disk)
 	// write(2), unless a test has replaced it.
 	ssize_t (*write)(int fd, const void *data, size_t len);
+	// Time at which a file was made, in seconds of the time of day; 0 if it is unknown. A test
+	// may replace it.
+	uint64_t (*born)(const char *path);
 	int fd; // -1 = not open
 	uint64_t size; // bytes of whole lines in it
 	bool torn; // the file ends in the middle of a line
 	uint64_t checked_ms, stuck_ms; // last check of path, and last failed rotation
 	int failed; // errno that was logged last; 0 = the file works
+	int kept; // errno of the last old file that could not be removed
 	uint64_t lost_before; // lines lost when it last worked
 	uint64_t written, lost; // lines; changed by the thread, read by any
 	size_t used; // bytes in buffer
@@ -39,8 +44,8 @@ void records_file_flush(struct records_file *f);
 // Closes the file and opens path again. A failure is logged, and later calls of records_file_tick
 // try again.
 void records_file_reopen(struct records_file *f);
-// Opens path again if the file was moved or removed, or could not be opened. Call it about once a
-// second; now_ms is the time.
+// Opens path again if the file was moved or removed, or could not be opened. Rotates and removes
+// files that are too old. Call it about once a second; now_ms is the time.
 void records_file_tick(struct records_file *f, uint64_t now_ms);
 // Writes the buffered lines and closes the file.
 void records_file_close(struct records_file *f);

@@ -53,6 +53,7 @@ static int open_files(struct records_sinks *s, const struct conf_records *k,
 		f->path = s->path[i];
 		f->rotate = k->rotate;
 		f->keep = k->keep;
+		f->max_age_s = k->max_age_s;
 		f->write = h->write;
 		f->later = h->later;
 		if (records_file_open(f, error, len) != 0)

@@ -18,8 +18,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_sinks(const struct conf_records *a, const struct conf_records *b)
 {
 	return same_text(a->file, b->file) && a->rotate == b->rotate && a->keep == b->keep &&
-		a->journal == b->journal && a->syslog == b->syslog && a->refusals == b->refusals &&
-		a->peers == b->peers;
+		a->max_age_s == b->max_age_s && a->journal == b->journal &&
+		a->syslog == b->syslog && a->refusals == b->refusals && a->peers == b->peers;
 }
 
 int own_change_prepare(struct own_change *o, const struct own_parts *p, const struct conf *running,

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Records of peers: one for each new permission or channel of an allocation, none for a refresh,
-with as much of the address as records.peers says, also after a reload. slipringctl finds them. A flood of permissions
-leaves the records of sessions whole, and those of another user's peers.
+with as much of the address as records.peers says, also after a reload. slipringctl finds them. A
+flood of permissions leaves the records of sessions whole, and those of another user's peers. Old
+records are removed.
 """
 
 import json
@@ -126,6 +127,16 @@ def hidden(lab, server, path):
         assert numbers == list(range(1, len(numbers) + 1)), numbers
 
 
+def aged(lab, server, path):
+    """A reload limits the age of records: all of these are too old soon."""
+    old = labs.lines_of(path)[0]["time"]
+    rereads.reload(server, {"records": {"max-age": 6}})
+    files = lambda: [f"{path}.{i}" for i in range(1, 6)] + [path]
+    times = lambda: [row["time"] for file in files() for row in labs.lines_of(file)]
+    until(lambda: os.path.exists(path + ".1"), 30, "it is rotated by time")
+    until(lambda: old not in times(), 30, "it is removed")
+
+
 def main(lab):
     labs.need_own_server()
     path = os.path.join(lab.dir, "records.json")
@@ -134,6 +145,7 @@ def main(lab):
     flood(lab, server, path)
     reload(lab, server, path)
     hidden(lab, server, path)
+    aged(lab, server, path)
     server.stop()
 
 
