@@ -62,7 +62,7 @@ BURSTS = listed(counters.BURSTS) | left_out(
 WORKER = left_out(" ".join(BURSTS)) | listed(counters.WORKER) | STATS | table("""
 lcore         g lcore              The lcore of the worker.
 """)
-SCALES = {"sleep_cost_ns": 1e-9, "away_ms": 1e-3, "took_ms": 1e-3}
+SCALES = {"sleep_cost_ns": 1e-9, "away_ms": 1e-3, "took_ms": 1e-3, "lookup_ms": 1e-3}
 PORT = listed(counters.PORT) | table("""
 link      g link_up        1 when the link is up.
 trouble   g trouble        1 when another problem keeps the port from working; see slipringctl status.

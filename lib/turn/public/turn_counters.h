@@ -23,7 +23,7 @@
 	F(lookups_unknown, c, "lookup_answers{result=unknown}", "answers about users, by result")  \
 	F(lookups_unanswered, c, "lookup_answers{result=none}", "answers about users, by result")  \
 	F(lookups_late, c, "", "answers that came too late, or to no question")                    \
-	F(lookup_ms, c, "lookup_milliseconds", "time from questions to their answers")             \
+	F(lookup_ms, c, "lookup_seconds", "time from questions to their answers")                  \
 	F(lookups_saved, c, "", "requests that an earlier answer about their user decided")        \
 	F(lookups_stale, c, "", "requests granted by an old answer, because there was no new one") \
 	F(lookups_refused, c, "", "questions not asked: too many waited, or for that address")
