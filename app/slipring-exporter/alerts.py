@@ -21,7 +21,7 @@ RATED = frozenset(
     " slipring_pool_refusals_total slipring_refusals_total slipring_drops_total slipring_port_rx_missed_total"
     " slipring_port_rx_errors_total slipring_port_tx_errors_total slipring_auth_failures_total"
     " slipring_streams_refused_total slipring_streams_closed_total slipring_streams_handshakes_total"
-    " slipring_exporter_bad_answers_total".split()
+    " slipring_exporter_bad_answers_total slipring_lookup_answers_total".split()
 )
 
 
@@ -104,6 +104,11 @@ def handshakes_fail(look):
     return above(0.5, parts(failed, above(0.1, tried)))
 
 
+def lookup_unanswered(look):
+    none = look.rate("lookup_answers", 5 * M, result={"none"})
+    return above(0.1, parts(sums(none), above(0.1, sums(look.rate("lookup_answers", 5 * M)))))
+
+
 def expiring(look):
     renew = look.now("certificate_renew_seconds")
     ends = look.now("certificate_not_after_seconds")
@@ -174,6 +179,10 @@ RULES = (
     Rule("SlipringConnectionsRefused", "warning", 5 * M, lambda n: above(1, n.rate("streams_refused", 5 * M)),
         "{value:n} connections a second are refused: {limit} (source: first think of an office or a multiplexer)"),
     Rule("SlipringHandshakesFail", "warning", 5 * M, handshakes_fail, "{value:%} of the TLS handshakes fail"),
+    Rule("SlipringLookupDown", "critical", M, lambda n: n.is_at("lookup_connected", 0),
+        "no connection to the program that knows the users"),
+    Rule("SlipringLookupUnanswered", "warning", 5 * M, lookup_unanswered,
+        "{value:%} of the questions about users have no answer"),
     Rule("SlipringReloadRefused", "warning", 0, lambda n: n.is_at("reload_last_refused", 1),
         "the last reload was refused; nothing of the file is in use"),
     Rule("SlipringCertificateExpires", "warning", 720 * M, expiring,

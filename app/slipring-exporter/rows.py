@@ -323,6 +323,15 @@ allocations_from g from_allocations           Number of allocations from which n
 datagrams_from   g from_datagrams_per_second  Datagrams relayed per second from which new clients are redirected.
 datagrams        g datagrams_per_second       Datagrams relayed in the last second.
 """)
+# While users are not looked up, only the first
+LOOKUP = table("""
+enabled       g enabled        1 when users are looked up (auth.lookup).
+connected     g connected      1 while slipring-accounts, or a program with its protocol, is connected.
+since_s       g since_seconds  Time since that connection was made or lost.
+connections   c connections    Connections made to it.
+no_connection c no_connection  Questions that got no answer for want of a connection.
+bad_records   c bad_records    Invalid records; each ended a connection.
+""")
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)
 PLAIN = {
     "/slipring/stats": (STATS, ""),
@@ -337,4 +346,5 @@ PLAIN = {
     "/slipring/alternate": (ALTERNATE, "alternate_"),
     "/slipring/blocked": (BLOCKED, ""),
     "/slipring/drain": (DRAIN, "drain_"),
+    "/slipring/lookup": (LOOKUP, "lookup_"),
 }

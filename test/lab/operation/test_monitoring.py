@@ -35,6 +35,7 @@ ELSEWHERE = {
     "slipring_exception_trouble": "an exception port",
     "slipring_certificate_not_after_seconds": "tls",
     "slipring_certificate_renew_seconds": "tls",
+    "slipring_lookup_connected": "auth.lookup",
 }
 MEASURED = "slipring_exporter_fetch_seconds"
 SCRAPE_S = 0.1  # limit for the fastest of several scrapes
