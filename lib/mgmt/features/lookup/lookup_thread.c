@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks slipring-accounts (lookup_thread.h). Without a connection, or while the program does not
-// read, questions get "no answer" at once: workers decide what that means for each request.
+// Asks slipring-accounts (lookup_thread.h). Without a connection questions get "no answer" at once:
+// workers decide what that means for each request. While the program does not read, they stay with
+// the workers, until their deadline or until no more of them fit.
 #include "features/lookup/lookup_thread.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #define TAKE 32 // questions at once
 #define OUT_LEN (256 * LOOKUP_QUESTION_LEN) // questions that the program has not read
 #define IN_LEN (64 * LOOKUP_ANSWER_LEN)
+#define LONGEST_MS 1000 // of a wait
 #define RETRY_MS 250 // until the next attempt to connect
 #define SECRET_TRIES 1000 // milliseconds that the workers may take to make room for a secret
 
@@ -33,6 +35,7 @@ struct asker {
 	int fd; // -1 = not connected
 	uint64_t retry_ms; // the time of the next attempt
 	bool told; // that there is no connection
+	bool full; // the program has to read before it can be asked more
 	size_t out_at, out_len, in_len; // bytes in out from out_at on, and in in
 	uint8_t out[OUT_LEN], in[IN_LEN];
 	// Read by other threads.
@@ -116,26 +119,31 @@ static void send_questions(struct asker *k)
 	k->out_at = 0;
 }
 
+// True if a burst of questions fits.
 static bool has_room(struct asker *k)
 {
-	if (k->out_at + k->out_len + LOOKUP_QUESTION_LEN > OUT_LEN && k->out_at > 0) {
+	if (k->out_at + k->out_len + TAKE * LOOKUP_QUESTION_LEN > OUT_LEN && k->out_at > 0) {
 		memmove(k->out, k->out + k->out_at, k->out_len);
 		k->out_at = 0;
 	}
-	return k->out_at + k->out_len + LOOKUP_QUESTION_LEN <= OUT_LEN;
+	return k->out_at + k->out_len + TAKE * LOOKUP_QUESTION_LEN <= OUT_LEN;
 }
 
 // Takes questions of workers. True if there may be more.
 static bool take_questions(struct asker *k)
 {
 	struct dp_lookup_question q[TAKE];
-	const unsigned int n = dp_lookup_take(k->dp, q, TAKE);
+	unsigned int n;
 
+	k->full = k->fd >= 0 && !has_room(k);
+	if (k->full)
+		return false;
+	n = dp_lookup_take(k->dp, q, TAKE);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct turn_lookup_answer none = {
 			.id = q[i].id, .result = TURN_LOOKUP_NO_ANSWER};
 
-		if (k->fd >= 0 && has_room(k)) {
+		if (k->fd >= 0) {
 			lookup_records_put(&q[i], k->out + k->out_at + k->out_len);
 			k->out_len += LOOKUP_QUESTION_LEN;
 			continue;
@@ -209,8 +217,11 @@ static void wait_for(struct asker *k, bool busy)
 	struct pollfd fds[2] = {{.fd = dp_lookup_fd(k->dp), .events = POLLIN},
 		{.fd = k->fd, .events = (short)(POLLIN | (k->out_len > 0 ? POLLOUT : 0))}};
 	eventfd_t count;
+	int ms = k->fd < 0 ? RETRY_MS : LONGEST_MS;
 
-	if (poll(fds, 2, busy || !dp_lookup_sleep(k->dp) ? 0 : k->fd < 0 ? RETRY_MS : 1000) < 0)
+	if (busy || (!k->full && !dp_lookup_sleep(k->dp)))
+		ms = 0;
+	if (poll(fds, 2, ms) < 0)
 		return;
 	if (fds[0].revents != 0)
 		(void)eventfd_read(fds[0].fd, &count);
