@@ -65,8 +65,7 @@ def main(lab):
     source = {"type": "sqlite", "file": path}
     program = Accounts(lab.dir, source)
     lookup = {"enabled": True, "socket": os.path.join(lab.dir, "socket")}
-    # each worker keeps answers of its own
-    server = lab.server({"auth": {"lookup": lookup}, "workers": {"count": 1}}, allow={"lookup-unanswered", "lookup-waits", "guess-rate"})
+    server = lab.server({"auth": {"lookup": lookup}}, allow={"lookup-unanswered", "lookup-waits", "guess-rate"})
     until(lambda: connected(server), 5, "slipring is connected")
     until(lambda: code(lab, user("rosa")) == 0, 10, "a user of the database is accepted")
     assert [code(lab, auth) for auth in (user("Rosa"), user("nobody"), Auth("rosa", "wrong"))] == [401] * 3
