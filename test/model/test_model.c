@@ -301,6 +301,9 @@ static bool is_not_here(enum turn_refusal refusal)
 	case TURN_REFUSED_TCP_CLIENT:
 	case TURN_REFUSED_TCP_METHOD:
 	case TURN_REFUSED_TCP_OWN:
+	case TURN_REFUSED_USER_BLOCKED:
+	case TURN_REFUSED_LOOKUP: // the fuzzer has these two
+	case TURN_REFUSED_LOOKUP_FULL:
 	case TURN_REFUSED_INTERNAL:
 #ifndef FEATURE_TOKENS
 	case TURN_REFUSED_ACCESS_KEY:
