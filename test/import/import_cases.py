@@ -8,6 +8,7 @@ One file has a second address.
 from dataclasses import dataclass
 
 USERS = ("users: [] # required: a user, or a secret in `secrets`", "users: [{name: ivan, password: pw}]")
+LOOKUP = ("  lookup:\n", f"  {USERS[1]}\n  lookup:\n")
 PUBLIC = ("external: PUBLIC-ADDRESS", "external: 203.0.113.7")
 SECRET = "secrets:\n    - north-of-the-river "
 IVAN = "- {name: ivan, password: pw} "
@@ -45,8 +46,8 @@ CASES = {
         OUTSIDE, "{transport: auto, address: 10.99.0.1, port: 443}", "ports: 32769-65535 ", SECRET,
         "allow:\n    - 10.99.0.1 # line 25\n    - 203.0.113.7 # line 26\n  deny:\n    - 0.0.0.0/0 ")),
     "container": Case(("18: external-ip",), (PUBLIC,), ("ports: 49160-49200 ", IVAN, "realm: example.org ")),
-    "databases": Case(("it has no users and no secrets", "5: userdb", "6: psql-userdb", "7: redis-userdb"),
-        (USERS,), ("realm: example.org ",)),
+    "databases": Case((), (LOOKUP,), ("realm: example.org ",
+        "enabled: true # userdb in line 5, psql-userdb in line 6, redis-userdb in line 7")),
     "decade": Case(("29: server-relay", "30: secure-stun"), keys=(
         IVAN, "allocations: 100 ", "mobility:\n    enabled: true ", "user: turnserver ")),
     "home": Case(keys=(OUTSIDE, "ports: 49160-49200 ", IVAN)),

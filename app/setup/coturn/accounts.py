@@ -4,11 +4,15 @@
 import re
 import socket
 
-from coturn.key import NOTE
+from coturn.key import DO, NOTE
 
 NAME_MAX, TEXT_MAX, REALM_MAX, SECRETS_MAX, SERVER_NAME_MAX = 508, 1023, 763, 16, 255
 KEY = re.compile(r"[0-9a-fA-F]{32}")
 DAY = 86400
+# Keys of databases, and the type of each for slipring-accounts
+SQLITE = "sqlite"
+DATABASES = {"userdb": SQLITE, "db": SQLITE, "psql-userdb": "postgresql", "sql-userdb": "postgresql",
+             "mysql-userdb": "mariadb", "redis-userdb": "redis"}  # fmt: skip
 
 
 def put_realm(settings, document):
@@ -36,10 +40,22 @@ def put_secrets(settings, document):
             settings.tell(line, "it is empty")
     for line, value in pairs[:SECRETS_MAX]:
         document.add("auth.secrets", value, f"static-auth-secret in line {line.number}")
-    use = settings.line("use-auth-secret")
-    if use and not pairs and "static-auth-secret" not in settings.variables:
-        settings.tell(use, "the secrets are in a database, which is not read: write them as `secrets`")
-    return bool(pairs or use)
+    return bool(pairs or settings.line("use-auth-secret"))
+
+
+def put_lookup(settings, document):
+    """Users and secrets in a database. Without another one coturn has them in a file of SQLite."""
+    named = {name: kind for name, kind in DATABASES.items() if settings.line(name)}
+    elsewhere = settings.all("static-auth-secret") or settings.line("mongo-userdb")
+    elsewhere = elsewhere or "static-auth-secret" in settings.variables
+    if not named and settings.line("use-auth-secret") and not elsewhere:
+        named = {"use-auth-secret": SQLITE}
+    for name, kind in named.items():
+        settings.tell(settings.line(name), f"install slipring-accounts, with a source of type {kind} in"
+            " /etc/slipring/accounts.yaml", DO)  # fmt: skip
+    if named:
+        document.put("auth.lookup.enabled", True, settings.where(*named))
+    return bool(named)
 
 
 def parted(value):
@@ -114,7 +130,8 @@ def put(settings, document):
     with_users = put_users(settings, document, with_secrets)
     put_nonce(settings, document)
     put_oauth(settings, document)
-    if with_users or document.has("auth.secrets"):
+    with_lookup = put_lookup(settings, document)
+    if with_users or with_lookup or document.has("auth.secrets"):
         return True
     document.put("auth.users", [], "required: a user, or a secret in `secrets`")
     return False

@@ -8,7 +8,8 @@ and a function that converts the value as `take`. scripts/manual makes doc/cotur
 from coturn.key import ALWAYS, DECIDE, DO, HERE, NOT, NOTE, SAME, Key, bits, family, text, within
 from coturn.syntax import address, endpoint, number, port, span
 
-NO_DATABASE = "users and secrets are read only from files (`include`), which a reload reads again"
+DATABASE = "`slipring-accounts` reads its users and secrets ([accounts.md](accounts.md))"
+LOOKUP = "auth.lookup.enabled"
 NO_ADMIN = "there is no administration over HTTPS"
 NO_5780 = "add it by hand: `nat-discovery`, and a listener of UDP on both ports of both addresses"
 OFF_5780 = "it is off unless `nat-discovery` names addresses"
@@ -97,21 +98,22 @@ USERS = (
         str, "auth.nonce.secret", text(1023)),
     Key("secure-stun", NOT, "a Binding request needs no credentials; `limits.binding` bounds the "
         "answers", told=DECIDE),
-    Key("no-auth-pings", ALWAYS, "there is no database", set=True),
-    Key("no-dynamic-ip-list", ALWAYS, "there is no database", set=True),
-    Key("no-dynamic-realms", ALWAYS, "there is no database", set=True),
+    Key("no-auth-pings", ALWAYS, "slipring itself reads no database", set=True),
+    Key("no-dynamic-ip-list", ALWAYS, "slipring itself reads no database", set=True),
+    Key("no-dynamic-realms", ALWAYS, "slipring itself reads no database", set=True),
     Key("check-origin-consistency", NOT, "ORIGIN never moves an allocation to another realm"),
     Key("oauth", HERE, "the keys are in a database, which is not read: write them as `auth.oauth.keys`",
         path="auth.oauth.keys"),
     Key("server-name", HERE, "with `oauth`; without it both servers use the realm's name", str,
         "auth.oauth.server-name"),
-    Key("userdb", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("db", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("psql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("sql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("mysql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("mongo-userdb", NOT, NO_DATABASE, str, told=DECIDE),
-    Key("redis-userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("userdb", HERE, DATABASE, str, LOOKUP),
+    Key("db", HERE, DATABASE, str, LOOKUP),
+    Key("psql-userdb", HERE, DATABASE, str, LOOKUP),
+    Key("sql-userdb", HERE, DATABASE, str, LOOKUP),
+    Key("mysql-userdb", HERE, DATABASE, str, LOOKUP),
+    Key("mongo-userdb", NOT, "`slipring-accounts` reads no MongoDB; it can ask a program of yours", str,
+        told=DECIDE),
+    Key("redis-userdb", HERE, DATABASE, str, LOOKUP),
     Key("secret-key-file", NOT, "it is for the password of a database", str),
 )  # fmt: skip
 LIMITS = (

@@ -97,6 +97,34 @@ class Files(unittest.TestCase):
         self.assertNotIn("programs of this machine", said)
 
 
+class Databases(unittest.TestCase):
+    """slipring-accounts reads them. Without a key of its own coturn's database is a file of SQLite."""
+
+    SOURCES = {"psql-userdb=host=db": "postgresql", "redis-userdb=ip=::1": "redis", "mysql-userdb=host=db": "mariadb",
+               "db=/turndb": "sqlite", "use-auth-secret=no": "sqlite"}  # fmt: skip
+    OTHERS = {"user=ivan:pw": 0, "use-auth-secret\nstatic-auth-secret=one": 0, "use-auth-secret\nmongo-userdb=x": 1}
+
+    def result_of(self, text):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(f"realm=r\n{text}\n")
+            file.flush()
+            return imported("", path=file.name)
+
+    def test_each(self):
+        for line, kind in self.SOURCES.items():
+            code, out, said = self.result_of(line)
+            name = line.partition("=")[0]
+            self.assertEqual(code, 0, said)
+            self.assertIn(f"  lookup:\n    enabled: true # {name} in line 2\n", out)
+            self.assertIn(f":2: {name}: install slipring-accounts, with a source of type {kind} in ", said)
+
+    def test_others(self):
+        for text, wanted in self.OTHERS.items():
+            code, out, said = self.result_of(text)
+            self.assertEqual(code, wanted, said)
+            self.assertNotIn("lookup", out)
+
+
 @unittest.skipUnless(PROGRAM, "needs the slipring program as its argument")
 class Checked(unittest.TestCase):
     def test_each(self):
