@@ -52,7 +52,11 @@ def answer(words):
     end = rest.index("--") if "--" in rest else len(rest)
     rest = [VALUES.get(word, word) for word in rest]
     command = [*PROGRAMS[program], *rest[:end], UNKNOWN, *rest[end:]]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stderr
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "pw"), "w") as file:  # of --password-file
+            file.write("a password\n")
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    return done.stderr
 
 
 def completed(text):
