@@ -4,7 +4,6 @@
 #include "shard.h"
 #include "invariant.h"
 #include "turn_blocks.h"
-#include "turn_drop.h"
 #include "turn_state.h"
 #include "limits/stranger.h"
 #include "relayed/relay_map.h"

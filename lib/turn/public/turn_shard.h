@@ -8,6 +8,7 @@
 #include "turn.h"
 #include "turn_config.h"
 #include "turn_counters.h"
+#include "turn_drop.h"
 #include "turn_event.h"
 #include "turn_refusal.h"
 #include "turn_usage.h"
