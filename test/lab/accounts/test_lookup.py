@@ -11,6 +11,7 @@ import threading
 import time
 
 import dtls
+import keep
 import lab as labs
 import streams
 from control import Control
@@ -261,20 +262,33 @@ def secrets(lab, server, program):
     until(lambda: accepts("new"), 5, "the secrets are known")
 
 
+def restarted(lab, server, program, caller):
+    """A restart while the program is away: the call has its key, and is refreshed with it."""
+    program.stop()
+    keep.restart(server)
+    caller.send_channel(0x4000, b"media")
+    assert caller.wait("channel") == ("channel", 0x4000, b"media")
+    for _ in range(2):  # nonces of the last process are not those of this one
+        assert caller.refresh().cls == SUCCESS
+    silent(lab.client(user("udp-user")))
+    program.start()
+    until(lambda: connected(server) == 1, 5, "connected again")
+    grants(lab.client(user("udp-user")))
+    assert caller.refresh().cls == SUCCESS
+
+
 def main(lab):
     labs.need_own_server()
     streams.join(lab)
-    control = os.path.join(lab.dir, "control.sock")
     program = Program(os.path.join(lab.dir, "accounts.sock"))
     program.users["caller", "turn.test"] = "pw-of-db"
     config = streams.config(lab, ("tcp", "tls"))
     config["listeners"] += [{"transport": "dtls", "address": SERVER4, "port": 3478}]
     config["auth"] = {"lookup": {"enabled": True, "socket": program.path, "deadline": 1000}}
-    config["control"] = {"socket": control}
-    server = lab.server(config, allow={"lookup-unanswered", "lookup-waits", "no-allocation"})
+    server = keep.start(lab, config, allow={"lookup-unanswered", "lookup-waits", "no-allocation"})
     until(lambda: connected(server) == 1, 5, "connected")
     echo = lab.echo(PEER4)
-    with lab.client(user("caller")) as caller, Control(control) as ask:
+    with lab.client(user("caller")) as caller:
         assert caller.allocate().cls == SUCCESS
         assert caller.bind(0x4000, echo.address).cls == SUCCESS
         transports(lab, program)
@@ -284,9 +298,11 @@ def main(lab):
         leaves(lab, server, program)
         again(lab, server, program)
         secrets(lab, server, program)
-        state = ask.ask("status")["lookup"]
+        with Control(server.control) as ask:
+            state = ask.ask("status")["lookup"]
         assert state["connected"] and state["bad_records"] >= 1, state
         assert caller.refresh().cls == SUCCESS
+        restarted(lab, server, program, caller)
     server.workers()
 
 
