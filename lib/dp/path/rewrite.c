@@ -361,9 +361,11 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		DP_WAITS(X)
 #undef X
 		break;
-	// the client was redirected; the next worker does not look up its home again
+	// the client was redirected; the next worker does not look up its home again, and may have
+	// to wait for an answer itself
 	case TURN_HANDOVER:
 		v->via = w->id;
+		v->flags &= (uint8_t)~TURN_VIEW_WAITED;
 		client_redirected(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);
 		break;
