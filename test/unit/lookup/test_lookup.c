@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "feature_names.h"
 #include "turn_lookup.h"
 
 #define OLGA "olga"
@@ -495,6 +496,55 @@ static void sha256_keys_sign(void **state)
 	assert_int_equal(asked.nb, 1);
 }
 
+#ifdef FEATURE_REALMS
+// A user of one realm who signs a request of another realm, and names themselves by the USERHASH of
+// their own: the record of that hash is theirs, and the signature is right.
+static void a_userhash_of_another_realm_is_nobody(void **state)
+{
+	static struct turn_realm more[1];
+	const struct stun_credential c = {OLGA, strlen(OLGA), "b.test", "opensesame", 10};
+	struct turn_lookup_answer a;
+	struct fixture_client here = fixture_client("198.51.100.9", 7000);
+	struct stun_key key;
+	uint8_t hash[32];
+
+	fixture_close(&f);
+	open_with(true);
+	more[0] = (struct turn_realm){.name = (char *)"b.test", .looked_up = 1, .number = 1};
+	fixture_close(&f);
+	config.realms = more;
+	config.nb_realms = 1;
+	fixture_open_sized(&f, &config, &(struct turn_shard_params){.ask = ask}, 1);
+	olga.realm = "b.test";
+	olga.nonce_len = 0;
+	assert_waits(&olga);
+	assert_string_equal(asked.realm, "b.test");
+	assert_true(stun_key_make(f.crypto, STUN_ALG_MD5, &c, &key));
+	a = (struct turn_lookup_answer){.id = asked.id,
+		.result = TURN_LOOKUP_KEYS,
+		.has_md5 = true,
+		.lifetime_s = LIFETIME_S};
+	memcpy(a.md5, key.bytes, sizeof(a.md5));
+	assert_true(turn_lookup_answered(f.shard, &a));
+	go_on();
+	assert_int_equal(fixture_code(&f), 0);
+
+	assert_int_equal(fixture_allocate(&f, &here, 0), 0); // gets a nonce
+	assert_true(stun_userhash(f.crypto, OLGA, strlen(OLGA), "b.test", hash));
+	for (int right = 0; right < 2; right++) {
+		const char *realm = right ? "b.test" : FIXTURE_REALM;
+
+		fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+		stun_put(&f.w, STUN_USERHASH, hash, sizeof(hash));
+		stun_put(&f.w, STUN_REALM, realm, strlen(realm));
+		stun_put(&f.w, STUN_NONCE, here.nonce, here.nonce_len);
+		stun_put_integrity(&f.w, f.crypto, STUN_ALG_MD5, &key);
+		fixture_send(&f, &here);
+		assert_int_equal(fixture_code(&f), right ? 441 : 401);
+	}
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +566,9 @@ int main(void)
 		TEST(long_names_are_not_asked_about),
 		TEST(md5_only_is_offered_as_such),
 		TEST(sha256_keys_sign),
+#ifdef FEATURE_REALMS
+		TEST(a_userhash_of_another_realm_is_nobody),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,15 +131,16 @@ static enum turn_refusal judge_without(struct turn_request *r, struct lookup_use
 	return TURN_REFUSED_LOOKUP;
 }
 
-// Judges a request with USERHASH. A hash cannot be looked up: only a user whose name was asked
-// about before is known.
+// Judges a request with USERHASH. A hash cannot be looked up: only a user whose name a request of
+// this realm has brought is known. Users of other realms must not pass by a hash made for theirs.
 static enum turn_refusal judge_hash(struct turn_request *r, enum stun_algorithm alg)
 {
 	const uint8_t *hash = r->m.data + r->m.off[STUN_USERHASH];
 	const struct lookup_user *u =
 		r->m.alen[STUN_USERHASH] == 32 ? lookup_find(r->s, hash) : NULL;
 
-	if (u == NULL || u->state != LOOKUP_USER || lookup_now(r->s) >= u->until)
+	if (u == NULL || u->state != LOOKUP_USER || lookup_now(r->s) >= u->until ||
+		u->realm != lookup_realm(r->s, r->policy->realm))
 		return refuse_guess(r, TURN_REFUSED_USER_UNKNOWN);
 	return judge_answer(r, u, alg);
 }
@@ -160,6 +161,8 @@ static enum turn_refusal judge_name(
 		    r->s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm, userhash))
 		return TURN_REFUSED_INTERNAL;
 	u = waited ? lookup_find(r->s, userhash) : lookup_make(r->s, userhash);
+	if (u != NULL)
+		u->realm = lookup_realm(r->s, r->policy->realm);
 	if (u == NULL || u->state == LOOKUP_ASKED || lookup_now(r->s) >= u->until)
 		return judge_without(r, u, alg, known);
 	refusal = judge_answer(r, u, alg);

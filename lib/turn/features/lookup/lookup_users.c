@@ -88,6 +88,11 @@ static uint64_t hash_of(const struct lookup *l, const uint8_t ident[TURN_IDENT_L
 	return hash_bytes(&l->key, ident, TURN_IDENT_LEN);
 }
 
+uint32_t lookup_realm(const struct turn_shard *s, const char *realm)
+{
+	return (uint32_t)hash_bytes(&s->lookup.key, realm, strlen(realm)) | 1;
+}
+
 struct lookup_user *lookup_find(struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN])
 {
 	struct lookup *l = &s->lookup;

@@ -26,6 +26,7 @@ struct lookup_user {
 	bool seen; // since the record was last considered for another user
 	bool has_md5, has_sha256;
 	uint16_t question; // its place, or LOOKUP_NO_QUESTION
+	uint32_t realm; // hash of its name: see lookup_realm(); 0 until a request has named it
 	uint32_t answered; // when the last answer about the user came; in seconds, as the others
 	uint32_t until, stale_until; // until when the answer holds, or may be used without another
 	uint8_t md5[16], sha256[32];
@@ -59,6 +60,8 @@ size_t lookup_size(const struct turn_shard_params *p, uint32_t permissions);
 void lookup_init(struct turn_shard *s, void *mem, const struct turn_shard_params *p);
 // Time in seconds as the records count.
 uint32_t lookup_now(const struct turn_shard *s);
+// Hash of a realm's name.
+uint32_t lookup_realm(const struct turn_shard *s, const char *realm);
 // The record of a user, or NULL.
 struct lookup_user *lookup_find(struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN]);
 // The record of a user, which is made if it is missing. NULL if no record can be reused: questions
