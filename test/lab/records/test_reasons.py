@@ -56,6 +56,8 @@ ELSEWHERE = {
         ),
         "there have to be keys of tokens (test_oauth)",
     ),
+    "lookup-unanswered": "users have to be looked up (test_lookup)",
+    "lookup-full": "users have to be looked up (unit test lookup)",
     "relay-lost": "the network has to take an address back (test_addresses)",
     "tcp-client": "relay.tcp has to be on (test_tcp_relay)",
     "tcp-method": "relay.tcp has to be on (test_tcp_relay)",

@@ -68,7 +68,7 @@ void lookup_init(struct turn_shard *s, void *mem, const struct turn_shard_params
 	l->each = (struct limiter){.key = s->key};
 	limiter_init(&l->each, pos, SOURCES, SOURCES);
 	l->each.times = NETWORK_TIMES;
-	l->each.parts = s->workers;
+	l->each.parts = p->config->workers; // the shard does not know it yet
 	pos += limiter_size(SOURCES, SOURCES);
 	l->secrets = (struct lookup_secrets *)pos;
 	l->first = l->last = NO_PLACE;
