@@ -168,7 +168,7 @@ static struct rte_mbuf *pop_ready(struct parking *p)
 	return k->m;
 }
 
-static unsigned int take_answers(struct worker *w)
+static void take_answers(struct worker *w)
 {
 	struct parking *p = w->parking;
 	struct turn_lookup_answer a[ANSWERS];
@@ -182,17 +182,17 @@ static unsigned int take_answers(struct worker *w)
 			release_all(p, turn_lookup_place(a[i].id));
 	for (unsigned int i = 0; i < SECRETS &&
 		rte_ring_sc_dequeue_elem(p->rings.secrets, &secret, sizeof(secret)) == 0;
-		i++)
+		i++) {
 		turn_lookup_secret(w->shard, &secret);
+		explicit_bzero(&secret, sizeof(secret));
+	}
 	for (unsigned int i = 0; i < OVERDUE; i++) {
 		place = turn_lookup_overdue(w->shard);
 		if (place == TURN_NONE)
 			break;
 		release_all(p, place);
 	}
-	if (n > 0)
-		explicit_bzero(a, n * sizeof(a[0]));
-	return n;
+	explicit_bzero(a, n * sizeof(a[0]));
 }
 
 unsigned int parking_take(struct worker *w)

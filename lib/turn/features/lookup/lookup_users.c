@@ -225,12 +225,13 @@ static void take_answer(
 	u->stale_until = seconds_later(u->until, u->state == LOOKUP_USER ? a->stale_s : 0);
 }
 
-// Another worker has asked about a user. An answer to a question of our own is taken when it comes.
+// Another worker has asked about a user, and tells the keys. An answer to a question of our own is
+// taken when it comes.
 static void take_told(struct turn_shard *s, const struct turn_lookup_answer *a)
 {
-	struct lookup_user *u = s->lookup.nb_users > 0 ? lookup_make(s, a->ident) : NULL;
+	struct lookup_user *u = lookup_make(s, a->ident);
 
-	if (u != NULL && a->result == TURN_LOOKUP_KEYS)
+	if (u != NULL)
 		take_answer(s, u, a);
 }
 
@@ -240,7 +241,7 @@ bool turn_lookup_answered(struct turn_shard *s, const struct turn_lookup_answer 
 	const uint32_t place = turn_lookup_place(a->id);
 	struct lookup_user *u;
 
-	if (a->id == 0) {
+	if (a->id == 0 && l->nb_users > 0) {
 		take_told(s, a);
 		return false;
 	}
