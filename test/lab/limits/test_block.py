@@ -13,6 +13,7 @@ import streams
 import turnlib
 from control import Control, ctl
 from lab import CLIENT4, CLIENT6, PEER4, SERVER4, SERVER6, until
+from media import relays, with_media
 from turnlib import SUCCESS, Auth, Silence
 
 OTHER = "10.99.0.78"  # of the client host
@@ -27,18 +28,6 @@ def is_silent(lab, ip):
         except Silence:
             return True
         return False
-
-
-def with_media(client, echo):
-    assert client.allocate().cls == SUCCESS
-    assert client.bind(0x4000, echo.address).cls == SUCCESS
-    assert relays(client)
-    return client
-
-
-def relays(client):
-    client.send_channel(0x4000, b"media")
-    return client.wait("channel", timeout=1) is not None
 
 
 def ended(server):

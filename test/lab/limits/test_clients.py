@@ -11,6 +11,7 @@ import lab as labs
 import proxy
 import streams
 from lab import CLIENT4, CLIENT6, PEER4, SERVER4, until
+from media import relays, with_media
 from rereads import reload
 from turnlib import BINDING, REQUEST, SUCCESS, Silence, build
 
@@ -73,18 +74,6 @@ def behind_a_balancer(lab, server):
     assert denied(server)[1] == before + 1
 
 
-def with_media(lab, client, echo):
-    assert client.allocate().cls == SUCCESS
-    assert client.bind(0x4000, echo.address).cls == SUCCESS
-    assert relays(client)
-    return client
-
-
-def relays(client):
-    client.send_channel(0x4000, b"media")
-    return client.wait("channel", timeout=1) is not None
-
-
 def clients_of(lab, ip, echo):
     """One client of each transport, with an allocation."""
     made = [
@@ -93,7 +82,7 @@ def clients_of(lab, ip, echo):
         streams.client(lab, "tls", ip=ip),
         dtls.client(lab, ip=ip),
     ]
-    return [with_media(lab, client, echo) for client in made]
+    return [with_media(client, echo) for client in made]
 
 
 def reloaded(lab, server, echo, path):
@@ -115,7 +104,7 @@ def reloaded(lab, server, echo, path):
     with open(path, "w") as file:
         file.write(f"{DENIED}/32\n")
     assert "1 change is in use; 0 allocations ended" in reload(server)
-    with_media(lab, lab.client(), echo)
+    with_media(lab.client(), echo)
     only = {"clients": {"allow": [OTHER, "fd99::/64"], "deny-files": [path]}}
     assert "1 allocation ended" in reload(server, only)
     assert all(relays(client) for client in others)

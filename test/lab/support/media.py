@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Media that flow while an interface changes, and the server's warnings."""
+"""Media of one client, media that flow while an interface changes, and the server's warnings."""
 
 import contextlib
 import threading
@@ -12,6 +12,20 @@ from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 def family(ip):
     return (REQUESTED_ADDRESS_FAMILY, bytes([IPV6 if ":" in ip else IPV4, 0, 0, 0]))
+
+
+def relays(client):
+    """True if a datagram on the channel of with_media() comes back."""
+    client.send_channel(0x4000, b"media")
+    return client.wait("channel", timeout=1) is not None
+
+
+def with_media(client, echo):
+    """Gives a client an allocation, and a channel to a peer that echoes."""
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    assert relays(client)
+    return client
 
 
 class Media(threading.Thread):
